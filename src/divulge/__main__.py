@@ -1,0 +1,5 @@
+"""``python -m divulge``."""
+
+from divulge.cli import main
+
+main()

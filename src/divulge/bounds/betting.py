@@ -1,0 +1,245 @@
+"""Betting: a lower bound on pure epsilon from a game of bets on the truths.
+
+Hypothesis: the mechanism is eps-DP and the record alone gives prior log-odds ``l_i``. Then, given
+the model, the records and the truths revealed so far, the log-odds of ``S_i = +1`` lie within
+``l_i +- eps``. Before each truth is revealed a probability ``q_i`` is named. Where ``logit q_i``
+leaves that band, one unit of wealth is staked at the odds of the nearer edge; under the hypothesis
+the wealth is a non-negative supermartingale, and by Ville's inequality it ever reaches ``1/error``
+with probability at most ``error``.
+
+Epsilon is tested on a fixed grid, upwards. The bound is the last grid point before the first one
+that is not rejected: the true epsilon lies below some grid point, and a false claim needs that very
+point, a true hypothesis, to be rejected. (The first point *not* rejected would be a claim up to one
+step too high.)
+
+There is no threshold, no number of guesses and no data split to choose, so there is no multiple
+testing, and the bound may be read, and the game stopped, after any trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.bounds import learners as _learners
+from divulge.errors import require, require_probability
+
+Array = npt.NDArray[np.float64]
+
+GRID_STEP = 0.01
+GRID_END = 30.0
+_LARGEST_PRIOR = 300.0
+_LARGEST_FIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class BettingResult:
+    """The bound, and how it grew as the trials were revealed."""
+
+    epsilon: float
+    error: float
+    trials: int
+    rejected_at: npt.NDArray[np.int64] = field(repr=False)
+    """rejected_at[j]: number of revealed trials at which grid point j was rejected."""
+    wealth: Array = field(repr=False)
+    """Largest wealth reached at the first grid point that was not rejected, per block."""
+    blocks: npt.NDArray[np.int64] = field(repr=False)
+    step: float = GRID_STEP
+
+    @property
+    def leak(self) -> bool:
+        """Whether epsilon = 0 was rejected, which is possible with a bound that rounds to 0."""
+        return self.rejected_at.size > 0
+
+    def running(self, revealed: int) -> float:
+        """The bound after this many revealed trials."""
+        count = int(np.searchsorted(np.maximum.accumulate(self.rejected_at), revealed, "right"))
+        return max(0, count - 1) * self.step
+
+    def running_bound(self) -> tuple[npt.NDArray[np.int64], Array]:
+        """(revealed trials, bound) after each block, to be plotted."""
+        return self.blocks, np.array([self.running(int(n)) for n in self.blocks])
+
+
+class _Game:
+    """Bets placed so far, and the smallest epsilon on the grid that is not yet rejected."""
+
+    def __init__(self, learners: int, trials: int, error: float, step: float, end: float) -> None:
+        self.odds = np.empty(trials)
+        self.direction = np.empty((learners, trials), dtype=np.int8)
+        self.size = np.empty((learners, trials), dtype=np.float32)
+        self.denominator = np.empty((learners, trials))
+        self.goal = (1.0 + 1e-9) / error
+        self.step, self.end = step, end
+        self.rejected_at: list[int] = []
+        self.wealth = np.ones(learners)
+        self.revealed = 0
+        self.seen = 0  # how many trials the current grid point has been through
+
+    def reveal(self, evidence: Array, truths: Array, log_odds: Array) -> None:
+        """Place the bets of one block and settle them; ``evidence[k] = logit q_k - l``."""
+        block = slice(self.revealed, self.revealed + truths.size)
+        self.odds[block] = np.exp(-truths * log_odds)
+        self.size[:, block] = np.nextafter(
+            np.abs(evidence).astype(np.float32), np.float32(0.0), dtype=np.float32
+        )
+        self.direction[:, block] = np.sign(evidence) * truths
+        self.denominator[:, block] = 1.0 + self.odds[block] * np.exp(-truths * evidence)
+        self.revealed = block.stop
+        self._advance()
+
+    def _advance(self) -> None:
+        from divulge.bounds import compiled
+
+        while len(self.rejected_at) * self.step <= self.end:
+            at = compiled.ruin_or_reach(
+                self.odds,
+                self.direction,
+                self.size,
+                self.denominator,
+                len(self.rejected_at) * self.step,
+                self.goal,
+                self.wealth,
+                self.seen,
+                self.revealed,
+            )
+            if at < 0:
+                self.seen = self.revealed
+                return
+            self.rejected_at.append(at + 1)
+            self.wealth = np.ones_like(self.wealth)
+            self.seen = 0
+
+    @property
+    def epsilon(self) -> float:
+        return max(0, len(self.rejected_at) - 1) * self.step
+
+
+def bet(
+    scores: npt.ArrayLike,
+    truths: npt.ArrayLike,
+    log_odds: npt.ArrayLike = 0.0,
+    *,
+    error: float = 0.05,
+    learners: tuple[str | _learners.Learner, ...] | None = None,
+    combine: Literal["likelihood", "average"] = "likelihood",
+    rng: np.random.Generator | int | None = None,
+    stop_at: float | None = None,
+    step: float = GRID_STEP,
+    progress: Callable[[int, int], None] | None = None,
+) -> BettingResult:
+    """Bet on the truths, learning from the revealed ones; trials are revealed in random order.
+
+    ``scores`` is one score per trial, or a matrix of several scores and features. The learners (by
+    default logistic and isotonic; with several columns logistic and boosting) are combined into
+    one bet by the likelihood of their past predictions, or each bets on its own and the wealths
+    are averaged. ``stop_at`` ends the game as soon as the bound reaches that epsilon.
+    """
+    x, s, prior = _check(scores, truths, log_odds, error)
+    require(combine in ("likelihood", "average"), f"Unknown combination {combine!r}.")
+    if learners is None:
+        learners = ("logistic", "isotonic") if x.shape[1] == 1 else ("logistic", "boosting")
+    fits = _learners.named(learners)
+    order = np.random.default_rng(rng).permutation(s.size)
+    x, s, prior = x[order], s[order], prior[order]
+    del order
+    game = _Game(len(fits) if combine == "average" else 1, s.size, error, step, GRID_END)
+    likelihood = np.zeros(len(fits))
+    blocks, wealth = [], []
+    for start, stop in _blocks(s.size, growth=1.5 if "boosting" in learners else 1.25):
+        truth, offset = s[start:stop], prior[start:stop]
+        evidence = np.zeros((len(fits), stop - start))
+        past = slice(max(0, start - _LARGEST_FIT), start)
+        if (s[past] > 0.0).any() and (s[past] < 0.0).any():
+            for k, fit in enumerate(fits):
+                evidence[k] = fit(x[past], s[past], prior[past])(x[start:stop])
+        bets = evidence if combine == "average" else _mixed(evidence, offset, likelihood)
+        game.reveal(bets, truth, offset)
+        likelihood -= np.logaddexp(0.0, -truth * (evidence + offset)).sum(axis=1)
+        blocks.append(stop)
+        wealth.append(float(game.wealth.mean()))
+        if progress is not None:
+            progress(stop, s.size)
+        if stop_at is not None and game.epsilon >= stop_at:
+            break
+    return _result(game, error, blocks, wealth)
+
+
+def _mixed(evidence: Array, log_odds: Array, likelihood: Array) -> Array:
+    """One bet from several: probabilities averaged by the likelihood of past predictions."""
+    if evidence.shape[0] == 1:
+        return evidence
+    weight = np.exp(likelihood - likelihood.max())
+    weight /= weight.sum()
+    yes = np.tensordot(weight, expit(evidence + log_odds), axes=1)
+    no = np.tensordot(weight, expit(-evidence - log_odds), axes=1)
+    return np.asarray((np.log(yes) - np.log(no) - log_odds)[None], dtype=float)
+
+
+def bet_given(
+    probabilities: npt.ArrayLike,
+    truths: npt.ArrayLike,
+    log_odds: npt.ArrayLike = 0.0,
+    *,
+    error: float = 0.05,
+    step: float = GRID_STEP,
+) -> BettingResult:
+    """Bet with given ``q``: one row per bettor, one column per trial, in the order of revelation.
+
+    ``q_i`` may depend on the model, all records and the truths before i, and on nothing else.
+    """
+    q = np.atleast_2d(np.asarray(probabilities, dtype=float))
+    _, s, prior = _check(q[0], truths, log_odds, error)
+    require(bool(np.all((q > 0.0) & (q < 1.0))), "probabilities must lie strictly in (0, 1).")
+    game = _Game(q.shape[0], s.size, error, step, GRID_END)
+    blocks, wealth = [], []
+    for start, stop in _blocks(s.size, growth=1.25):
+        part = q[:, start:stop]
+        evidence = np.log(part) - np.log1p(-part) - prior[start:stop]
+        game.reveal(evidence, s[start:stop], prior[start:stop])
+        blocks.append(stop)
+        wealth.append(float(game.wealth.mean()))
+    return _result(game, error, blocks, wealth)
+
+
+def _result(game: _Game, error: float, blocks: list[int], wealth: list[float]) -> BettingResult:
+    return BettingResult(
+        epsilon=game.epsilon,
+        error=error,
+        trials=game.revealed,
+        rejected_at=np.array(game.rejected_at, dtype=np.int64),
+        wealth=np.array(wealth),
+        blocks=np.array(blocks, dtype=np.int64),
+        step=game.step,
+    )
+
+
+def _blocks(trials: int, *, growth: float, first: int = 8) -> Iterator[tuple[int, int]]:
+    start, stop = 0, min(first, trials)
+    while start < trials:
+        yield start, stop
+        start, stop = stop, min(trials, max(stop + 4, int(stop * growth)))
+
+
+def _check(
+    scores: npt.ArrayLike, truths: npt.ArrayLike, log_odds: npt.ArrayLike, error: float
+) -> tuple[Array, Array, Array]:
+    require_probability("error", error)
+    x = np.asarray(scores, dtype=float)
+    x = x[:, None] if x.ndim == 1 else x
+    s = np.asarray(truths, dtype=float).ravel()
+    require(s.size > 0, "There are no trials.")
+    require(x.ndim == 2 and x.shape[0] == s.size, "scores and truths must have the same length.")
+    require(bool(np.isfinite(x).all()), "Scores must be finite: found NaN or infinity.")
+    require(bool(np.isin(s, (-1.0, 1.0)).all()), "truths must be +1 or -1.")
+    prior = np.broadcast_to(np.asarray(log_odds, dtype=float), s.shape).copy()
+    require(
+        bool((np.abs(prior) <= _LARGEST_PRIOR).all()),
+        f"log_odds must be finite and at most {_LARGEST_PRIOR:g} in size.",
+    )
+    return x, s, prior

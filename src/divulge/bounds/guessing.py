@@ -1,0 +1,165 @@
+"""Choosing guesses honestly: which trials to guess, and how many.
+
+A counted guess may depend on the model and the records, never on the truths it is counted
+against. So the number of guesses is chosen on a calibration share of the trials, which is then
+spent, or a union bound pays for every number tried. There is no uncorrected sweep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.bounds import learners, recursion
+from divulge.bounds.counting import binomial_epsilon_lower_bound
+from divulge.errors import require, require_probability
+from divulge.trials import Trials
+
+Array = npt.NDArray[np.float64]
+CALIBRATION_SHARE = 0.1
+UNION_SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_LEAST_CALIBRATION = 20
+_FALLBACK_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the recursion needs: m trials, r guesses, c of them correct."""
+
+    trials: int
+    guesses: int
+    correct: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the number of guesses is chosen for: mu (delta None) or epsilon at delta."""
+
+    delta: float | None = None
+
+    def bound(self, counts: Counts, error: float) -> float:
+        """The bound at this target: recursion, or exact binomial for epsilon at delta 0."""
+        m, r, c = counts.trials, counts.guesses, counts.correct
+        if self.delta is None:
+            return recursion.mu_lower_bound(m, r, c, error)
+        if self.delta == 0.0:
+            return binomial_epsilon_lower_bound(m, r, c, error)
+        return recursion.epsilon_lower_bound(m, r, c, self.delta, error)
+
+
+def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Array:
+    """Guess the sign of ``confidence`` where it is largest in size; exactly ``guesses`` of them.
+
+    Ties, and the sign of a confidence of 0, are broken at random, so that the order of the rows
+    plays no part.
+    """
+    require(0 <= guesses <= confidence.size, "More guesses than trials.")
+    order = np.lexsort((rng.random(confidence.size), -np.abs(confidence)))[:guesses]
+    sign = np.sign(confidence[order])
+    coin = np.where(rng.random(guesses) < 0.5, 1.0, -1.0)
+    out = np.zeros(confidence.size)
+    out[order] = np.where(sign == 0.0, coin, sign)
+    return out
+
+
+def centred_ranks(score: Array) -> Array:
+    """Mid-ranks of the scores in (-1, 1): the top half speaks for +1, the bottom half for -1."""
+    _, which, count = np.unique(score, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    middle = last - 0.5 * (count - 1)
+    return np.asarray((2.0 * middle[which] - score.size - 1.0) / score.size, dtype=float)
+
+
+def count_correct(guess: Array, truth: Array) -> Counts:
+    """Counts of one vector of guesses."""
+    made = guess != 0.0
+    return Counts(int(guess.size), int(made.sum()), int((guess[made] == truth[made]).sum()))
+
+
+def calibrated(
+    trials: Trials,
+    rng: np.random.Generator,
+    *,
+    target: Target = Target(),
+    error: float = 0.05,
+    share: float = CALIBRATION_SHARE,
+) -> Counts:
+    """Spend a calibration share on learning how sure a score is, then count on the rest.
+
+    The calibration trials teach the evidence of a score (mean of a logistic and an isotonic fit).
+    The rest is ranked by it, and the number of guesses is the one with the largest bound at the
+    count that the calibration model expects, less one standard deviation. Assumes fair coins:
+    balance first where the record gives something away.
+    """
+    require_probability("share", share)
+    order = rng.permutation(len(trials))
+    size = max(1, round(share * len(trials)))
+    known, rest = trials.select(order[:size]), trials.select(order[size:])
+    if known.truth.size < _LEAST_CALIBRATION or np.unique(known.truth).size < 2:
+        guess = top_guesses(
+            centred_ranks(rest.score), max(1, round(_FALLBACK_SHARE * len(rest))), rng
+        )
+        return count_correct(guess, rest.truth)
+    evidence = _evidence(known, rest.score)
+    accuracy = np.sort(expit(np.abs(evidence)))[::-1]
+    guesses = choose_guesses(accuracy, target=target, error=error)
+    return count_correct(top_guesses(evidence, guesses, rng), rest.truth)
+
+
+def _evidence(known: Trials, score: Array) -> Array:
+    """Mean probability of a logistic and an isotonic fit, as log-odds."""
+    fits = (learners.logistic, learners.isotonic)
+    x, unseen = known.score.reshape(len(known), -1), score.reshape(score.shape[0], -1)
+    probability = np.mean(
+        [expit(fit(x, known.truth, known.log_odds)(unseen)) for fit in fits], axis=0
+    )
+    return np.asarray(np.log(probability) - np.log1p(-probability), dtype=float)
+
+
+def choose_guesses(
+    accuracy: Array, *, target: Target = Target(), error: float = 0.05, candidates: int = 24
+) -> int:
+    """The number of guesses whose expected count, less one sd, gives the largest bound.
+
+    ``accuracy`` is the expected accuracy of each guess, largest first.
+    """
+    m = accuracy.size
+    expected = np.cumsum(accuracy)
+    spread = np.sqrt(np.cumsum(accuracy * (1.0 - accuracy)))
+    sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
+    best_size, best_key = int(sizes[0]), (-1.0, -np.inf)
+    for r in sizes.tolist():
+        count = int(min(r, max(0.0, np.floor(expected[r - 1] - spread[r - 1]))))
+        value = target.bound(Counts(m, r, count), error)
+        surplus = float((expected[r - 1] - r / 2.0) / np.sqrt(r))
+        if (value, surplus) > best_key:
+            best_size, best_key = r, (value, surplus)
+    return best_size
+
+
+def union(
+    trials: Trials,
+    rng: np.random.Generator,
+    *,
+    target: Target = Target(),
+    error: float = 0.05,
+    shares: tuple[float, ...] = UNION_SHARES,
+) -> float:
+    """The largest bound over a fixed grid of numbers of guesses, each at ``error / len(grid)``."""
+    m = len(trials)
+    confidence = centred_ranks(trials.score)
+    sizes = sorted({max(1, round(share * m)) for share in shares})
+    each = error / len(sizes)
+    counts = [count_correct(top_guesses(confidence, r, rng), trials.truth) for r in sizes]
+    if target.delta == 0.0:
+        return max(target.bound(c, each) for c in counts)
+    return recursion.sweep(
+        m,
+        [c.guesses for c in counts],
+        [c.correct for c in counts],
+        delta=target.delta,
+        error=each,
+    )

@@ -1,0 +1,50 @@
+"""The command line: thin over the library. Results on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from divulge import __version__
+from divulge.cli import bound, selftest
+from divulge.errors import DivulgeError
+
+app = typer.Typer(
+    name="divulge",
+    help="How much does a trained model give away about its training records?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"divulge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    pass
+
+
+app.command("bound")(bound.command)
+app.command("selftest")(selftest.command)
+
+
+def main() -> None:
+    """Run the command line; a known error is one message on stderr and its exit code."""
+    try:
+        app()
+    except DivulgeError as error:
+        print(f"divulge: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("divulge: interrupted", file=sys.stderr)
+        sys.exit(130)

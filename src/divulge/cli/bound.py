@@ -1,0 +1,49 @@
+"""``divulge bound``: counts to bounds."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from divulge.bounds import METHODS
+from divulge.bounds.statement import DELTAS, state_bounds
+from divulge.result import SCHEMA
+
+
+def command(
+    trials: Annotated[int, typer.Option(help="Number of trials in the game.")],
+    guesses: Annotated[int, typer.Option(help="Number of trials that were guessed.")],
+    correct: Annotated[int, typer.Option(help="Number of guesses that were right.")],
+    delta: Annotated[
+        list[float] | None,
+        typer.Option(help="Delta of an epsilon; repeatable. Default: 0, 1e-6, 1e-5."),
+    ] = None,
+    error: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "auto",
+    tau: Annotated[float, typer.Option(help="Total-variation budget of a proxy.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Turn counted guesses into lower bounds on mu and epsilon.
+
+    The trials must be independent fair coins, and the number of guesses must have been chosen
+    before the truths were seen.
+    """
+    bounds = state_bounds(
+        trials,
+        guesses,
+        correct,
+        deltas=tuple(delta) if delta else DELTAS,
+        error=error,
+        method=method,
+        tau=tau,
+    )
+    if as_json:
+        payload = {"schema": SCHEMA, "bounds": [b.to_json() for b in bounds]}
+        typer.echo(json.dumps(payload, indent=2, allow_nan=False))
+        return
+    from divulge.report import terminal
+
+    heading = f"{correct} of {guesses} guesses right, in {trials} trials"
+    terminal.print_bounds(bounds, heading=heading)

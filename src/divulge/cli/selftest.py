@@ -1,0 +1,53 @@
+"""``divulge selftest``: does the auditor keep its word on this machine?"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from divulge.result import SCHEMA
+
+
+def command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer cases and repetitions, about a minute.")
+    ] = False,
+    repetitions: Annotated[
+        int | None, typer.Option(help="Games per case. Default: 2000, quick: 200.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only cases whose name contains this text.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
+    error: Annotated[float, typer.Option(help="Error probability the bounds claim.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the games.")] = 0,
+    n_jobs: Annotated[int, typer.Option("--n-jobs", help="Processes; -1: one per core.")] = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Run every bound many times on mechanisms with a known answer.
+
+    Exit code 0 only if no bound makes false claims significantly more often than it says.
+    """
+    from divulge import selftest
+    from divulge.report import progress, terminal
+    from divulge.selftest.run import QUICK_REPETITIONS, REPETITIONS
+
+    chosen = selftest.cases(quick=quick, only=only)
+    if show:
+        for case in chosen:
+            typer.echo(case.label)
+        return
+    count = repetitions or (QUICK_REPETITIONS if quick else REPETITIONS)
+    with progress.bar("self-test") as advance:
+        rows = selftest.run(
+            chosen, repetitions=count, error=error, seed=seed, n_jobs=n_jobs, progress=advance
+        )
+    if as_json:
+        payload = {"schema": SCHEMA, "rows": [row.to_json() for row in rows]}
+        typer.echo(json.dumps(payload, indent=2, allow_nan=False))
+    else:
+        terminal.print_selftest(rows)
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,52 @@
+"""The errors a user can meet, and the exit code of each.
+
+    DivulgeError                exit 2
+    ├── InputError              exit 2   a value, file, column or row is wrong (also a ValueError)
+    ├── MissingExtra            exit 2   an optional dependency is not installed (also an ImportError)
+    └── CannotConclude          exit 3   the data cannot support any statement
+
+A message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class DivulgeError(Exception):
+    """Base of every error that divulge raises on purpose."""
+
+    exit_code = 2
+
+
+class InputError(DivulgeError, ValueError):
+    """The input contradicts itself or the documented form."""
+
+
+class MissingExtra(DivulgeError, ImportError):
+    """An optional dependency is needed; names the extra that installs it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"This needs the package {package!r}, which is not installed. "
+            f"Install it with: pip install 'divulge[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class CannotConclude(DivulgeError):
+    """The data are well-formed, but no honest statement follows from them."""
+
+    exit_code = 3
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise InputError(message) unless the condition holds."""
+    if not condition:
+        raise InputError(message)
+
+
+def require_probability(name: str, value: float, *, zero: bool = False) -> None:
+    """Check that value lies in (0, 1), or in [0, 1) with zero=True; NaN never passes."""
+    low = value >= 0.0 if zero else value > 0.0
+    interval = "[0, 1)" if zero else "(0, 1)"
+    require(low and value < 1.0, f"{name} must lie in {interval}. Found {value!r}.")

@@ -1,0 +1,28 @@
+"""What has a known answer? Mechanisms with their exact curve and a sampler of trials."""
+
+from divulge.mechanisms.base import Mechanism, draw_truths
+from divulge.mechanisms.noisy_sum import NoisySum
+from divulge.mechanisms.scalar import (
+    GaussianMechanism,
+    LaplaceMechanism,
+    MixedExposure,
+    Null,
+    ProxyError,
+    RandomisedResponse,
+    SubsampledGaussianMechanism,
+    Tied,
+)
+
+__all__ = [
+    "GaussianMechanism",
+    "LaplaceMechanism",
+    "Mechanism",
+    "MixedExposure",
+    "NoisySum",
+    "Null",
+    "ProxyError",
+    "RandomisedResponse",
+    "SubsampledGaussianMechanism",
+    "Tied",
+    "draw_truths",
+]

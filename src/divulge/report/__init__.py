@@ -1,0 +1,1 @@
+"""Terminal text from a result; computes no statistics."""

@@ -1,0 +1,84 @@
+"""What a person reads in the terminal, in a wide or a narrow window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from divulge.result import Bound, floor_to
+
+if TYPE_CHECKING:
+    from divulge.selftest import Row
+
+
+def parameter_name(bound: Bound) -> str:
+    """``mu``, or ``epsilon at delta 1e-05``."""
+    if bound.delta is None:
+        return bound.parameter
+    return f"{bound.parameter} at delta {bound.delta:g}"
+
+
+def value_text(value: float, digits: int = 3) -> str:
+    """The value rounded towards the smaller claim."""
+    return f"{floor_to(value, digits):.{digits}f}"
+
+
+def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | None = None) -> None:
+    """Lower bounds as a table, then each theorem and assumption once."""
+    console = console or Console(highlight=False)
+    console.print(f"[bold]{escape(heading)}[/bold]")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("parameter", overflow="fold")
+    table.add_column("at least", justify="right", no_wrap=True)
+    table.add_column("confidence", justify="right", no_wrap=True)
+    table.add_column("method", overflow="fold")
+    for b in bounds:
+        name = escape(parameter_name(b)) + (" *" if b.headline else "")
+        table.add_row(name, value_text(b.value), f"{b.confidence:.4g}", escape(b.method))
+    console.print(table)
+    console.print("* the bound a verdict rests on, named beforehand; each bound holds on its own")
+    for method in dict.fromkeys(b.method for b in bounds):
+        theorem = next(b.theorem for b in bounds if b.method == method)
+        console.print(f"{escape(method)}: {escape(theorem)}")
+    for assumption in dict.fromkeys(a for b in bounds for a in b.assumptions):
+        console.print(f"assumes: {escape(assumption)}")
+
+
+def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:
+    """One table per bound: what it claimed and what was seen."""
+    console = console or Console(highlight=False)
+    for name in dict.fromkeys(row.bound for row in rows):
+        block = [row for row in rows if row.bound == name]
+        first = block[0]
+        target = first.parameter + (f" at delta {first.delta:g}" if first.delta is not None else "")
+        console.print(f"\n[bold]{escape(name)}[/bold]: {target}, claims error {first.claimed_error:g}")
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("mechanism", overflow="fold")
+        table.add_column("game", overflow="fold")
+        for name_ in ("false", "95% interval", "bound", "truth", "power"):
+            table.add_column(name_, justify="right", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        for row in block:
+            table.add_row(
+                escape(row.mechanism),
+                escape(row.setting),
+                f"{row.rate:.1%}",
+                f"{row.rate_low:.1%}-{row.rate_high:.1%}",
+                f"{row.mean_bound:.3f}",
+                f"{row.truth:.3f}",
+                "" if row.power is None else f"{row.power:.0%}",
+                "holds" if row.holds else "[bold red]FAILS[/bold red]",
+            )
+        console.print(table)
+    failed = sum(not row.holds for row in rows)
+    if failed:
+        console.print(f"\n[bold red]{failed} of {len(rows)} cases FAIL.[/bold red]")
+    else:
+        console.print(
+            f"\nNo bound makes false claims significantly more often than it says "
+            f"({len(rows)} cases, {rows[0].repetitions} games each)."
+        )

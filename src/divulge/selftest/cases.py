@@ -1,0 +1,123 @@
+"""Which bound is tried on which mechanism, in which game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logit
+
+from divulge.mechanisms import (
+    GaussianMechanism,
+    LaplaceMechanism,
+    Mechanism,
+    MixedExposure,
+    NoisySum,
+    Null,
+    ProxyError,
+    RandomisedResponse,
+    SubsampledGaussianMechanism,
+    Tied,
+)
+from divulge.selftest.procedures import PROCEDURES, TAU, Procedure
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The game around the mechanism: how many trials, and what the record gives away."""
+
+    trials: int
+    members: float = 0.5
+    shift: float = 0.0
+    """Standard deviation of the prior log-odds around that share."""
+
+    @property
+    def name(self) -> str:
+        words = [f"m={self.trials}"]
+        if self.members != 0.5:
+            words.append(f"{self.members:.0%} members")
+        if self.shift:
+            words.append(f"shift sd {self.shift:g}")
+        return ", ".join(words)
+
+    @property
+    def fair(self) -> bool:
+        return self.members == 0.5 and self.shift == 0.0
+
+    def log_odds(self, rng: np.random.Generator) -> np.ndarray | float:
+        centre = float(logit(self.members))
+        if not self.shift:
+            return centre
+        return centre + self.shift * rng.standard_normal(self.trials)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the self-test."""
+
+    procedure: Procedure
+    mechanism: Mechanism
+    setting: Setting
+    quick: bool = False
+    """Whether it is part of the quick form."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.procedure.name} | {self.mechanism.name} | {self.setting.name}"
+
+    def claim(self, error: float, rng: np.random.Generator) -> float:
+        """Play the game once and return the claimed lower bound."""
+        trials = self.mechanism.sample(self.setting.trials, rng, self.setting.log_odds(rng))
+        return self.procedure.run(trials, self.mechanism, error, rng)
+
+    def truth(self) -> float:
+        """The exact value that the claim must not exceed."""
+        return self.procedure.truth(self.mechanism)
+
+
+NULL = Null()
+RESPONSE = RandomisedResponse(1.0)
+GAUSSIAN = GaussianMechanism(1.0)
+TIED = Tied(GaussianMechanism(1.0))
+OTHERS: tuple[Mechanism, ...] = (
+    LaplaceMechanism(1.0),
+    RandomisedResponse(2.0, 5),
+    MixedExposure(),
+    SubsampledGaussianMechanism(2.0, 0.5),
+    NoisySum(0.66, 200),
+)
+SMALL, MEDIUM, LARGE = Setting(10), Setting(1000), Setting(10_000)
+PRIORS = (Setting(1000, 0.6), Setting(1000, 0.9), Setting(1000, shift=2.0))
+
+
+def cases(*, quick: bool = False, only: str | None = None) -> list[Case]:
+    """All cases, those of the quick form, or those whose label contains ``only``."""
+    chosen = [case for case in _all() if case.quick or not quick]
+    if only is not None:
+        chosen = [case for case in chosen if only.lower() in case.label.lower()]
+    return chosen
+
+
+def _all() -> Iterator[Case]:
+    for procedure in PROCEDURES.values():
+        if procedure.name == "recursion mu, tau":
+            for setting in (Setting(100), MEDIUM, LARGE):
+                quick = setting is MEDIUM
+                yield Case(procedure, ProxyError(TAU), setting, quick=quick)
+                yield Case(procedure, RESPONSE, setting)
+            continue
+        for mechanism in (NULL, RESPONSE, GAUSSIAN, TIED):
+            quick = mechanism in (NULL, RESPONSE)
+            yield Case(procedure, mechanism, MEDIUM, quick=quick)
+            yield Case(procedure, mechanism, SMALL, quick=mechanism is NULL)
+        for mechanism in (NULL, RESPONSE):
+            yield Case(procedure, mechanism, Setting(100))
+            yield Case(procedure, mechanism, LARGE)
+        for mechanism in OTHERS:
+            yield Case(procedure, mechanism, MEDIUM)
+        if procedure.prior:
+            for setting in PRIORS:
+                for mechanism in (NULL, RESPONSE, GAUSSIAN, TIED):
+                    quick = mechanism in (NULL, RESPONSE)
+                    yield Case(procedure, mechanism, setting, quick=quick)

@@ -1,0 +1,145 @@
+"""Run the cases many times and judge what was seen."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from divulge.errors import require, require_probability
+from divulge.selftest.cases import Case
+
+ERROR = 0.05
+REPETITIONS, QUICK_REPETITIONS = 2000, 200
+FAMILY_ERROR = 0.01
+"""Probability that a self-test of sound bounds reports any failure at all, at most."""
+_PIECE = 50
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was seen of one bound on one mechanism."""
+
+    bound: str
+    parameter: str
+    delta: float | None
+    mechanism: str
+    setting: str
+    claimed_error: float
+    repetitions: int
+    false_claims: int
+    rate_low: float
+    rate_high: float
+    mean_bound: float
+    truth: float
+    holds: bool
+
+    @property
+    def rate(self) -> float:
+        """Observed rate of false claims."""
+        return self.false_claims / self.repetitions
+
+    @property
+    def power(self) -> float | None:
+        """Mean bound over truth; None where the truth is 0 or infinite."""
+        if self.truth == 0.0 or math.isinf(self.truth):
+            return None
+        return self.mean_bound / self.truth
+
+    def to_json(self) -> dict[str, Any]:
+        """One entry of ``rows``; an infinite truth is null."""
+        return {
+            "bound": self.bound,
+            "parameter": self.parameter,
+            "delta": self.delta,
+            "mechanism": self.mechanism,
+            "setting": self.setting,
+            "claimed_error": self.claimed_error,
+            "repetitions": self.repetitions,
+            "false_claims": self.false_claims,
+            "rate": self.rate,
+            "rate_low": self.rate_low,
+            "rate_high": self.rate_high,
+            "mean_bound": self.mean_bound,
+            "truth": None if math.isinf(self.truth) else self.truth,
+            "power": self.power,
+            "verdict": "holds" if self.holds else "fails",
+        }
+
+
+def run(
+    chosen: Sequence[Case],
+    *,
+    repetitions: int = REPETITIONS,
+    error: float = ERROR,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Row]:
+    """One row per case; the same seed gives the same rows, whatever n_jobs and the other cases.
+
+    A row fails if its number of false claims would have probability below 1% over the number of
+    rows, were the claimed error true.
+    """
+    from joblib import Parallel, delayed
+
+    require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
+    require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
+    require_probability("error", error)
+    tasks = []
+    for index, case in enumerate(chosen):
+        sizes = [min(_PIECE, repetitions - k) for k in range(0, repetitions, _PIECE)]
+        root = np.random.SeedSequence([seed, zlib.crc32(case.label.encode())])
+        for child, size in zip(root.spawn(len(sizes)), sizes, strict=True):
+            tasks.append(delayed(_piece)(index, case, error, child, size))
+    claims: list[list[float]] = [[] for _ in chosen]
+    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+    for done, (index, values) in enumerate(results, start=1):
+        claims[index].extend(values)
+        if progress is not None:
+            progress(done, len(tasks))
+    level = FAMILY_ERROR / len(chosen)
+    return [_row(case, values, error, level) for case, values in zip(chosen, claims, strict=True)]
+
+
+def _piece(
+    index: int, case: Case, error: float, seed: np.random.SeedSequence, size: int
+) -> tuple[int, list[float]]:
+    return index, [case.claim(error, np.random.default_rng(child)) for child in seed.spawn(size)]
+
+
+def _row(case: Case, claims: Sequence[float], error: float, level: float) -> Row:
+    truth = case.truth()
+    n = len(claims)
+    false = int(np.sum(np.asarray(claims) > truth + _SLACK))
+    surprise = 1.0 if false == 0 else float(betainc(false, n - false + 1.0, error))
+    low, high = exact_interval(false, n)
+    return Row(
+        bound=case.procedure.name,
+        parameter=case.procedure.parameter,
+        delta=case.procedure.delta,
+        mechanism=case.mechanism.name,
+        setting=case.setting.name,
+        claimed_error=error,
+        repetitions=n,
+        false_claims=false,
+        rate_low=low,
+        rate_high=high,
+        mean_bound=float(np.mean(np.sort(claims))),
+        truth=truth,
+        holds=surprise > level,
+    )
+
+
+def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper-Pearson interval of a rate."""
+    tail = (1.0 - confidence) / 2.0
+    low = 0.0 if hits == 0 else float(betaincinv(hits, n - hits + 1.0, tail))
+    high = 1.0 if hits == n else float(betaincinv(hits + 1.0, n - hits, 1.0 - tail))
+    return low, high
