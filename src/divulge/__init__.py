@@ -25,7 +25,7 @@ _SUBMODULES = (
 __all__ = ["__version__", *_SUBMODULES]
 
 if TYPE_CHECKING:
-    from divulge import (
+    from divulge import (  # noqa: F401
         bounds,
         curves,
         errors,

@@ -2,7 +2,7 @@
 
     DivulgeError                exit 2
     ├── InputError              exit 2   a value, file, column or row is wrong (also a ValueError)
-    ├── MissingExtra            exit 2   an optional dependency is not installed (also an ImportError)
+    ├── MissingExtra            exit 2   an extra is not installed (also an ImportError)
     └── CannotConclude          exit 3   the data cannot support any statement
 
 A message says what is wrong, where, and what to do about it.

@@ -183,7 +183,7 @@ class Result:
 
 
 def plain(value: Any) -> Any:
-    """numpy scalars and arrays, tuples and mappings as JSON has them; NaN and infinity as null."""
+    """Numpy scalars and arrays, tuples and mappings as JSON has them; NaN and infinity as null."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trials:
-    """Scores (larger speaks for +1), truths (+1 member, -1 not) and prior log-odds, one per trial."""
+    """One score (larger speaks for +1), truth (+1 member, -1 not) and prior log-odds per trial."""
 
     score: Array = field(repr=False)
     truth: Array = field(repr=False)

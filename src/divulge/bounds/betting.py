@@ -24,7 +24,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from divulge.bounds import learners as _learners
 from divulge.errors import require, require_probability
@@ -158,7 +157,9 @@ def bet(
         if (s[past] > 0.0).any() and (s[past] < 0.0).any():
             for k, fit in enumerate(fits):
                 evidence[k] = fit(x[past], s[past], prior[past])(x[start:stop])
-        bets = evidence if combine == "average" else _mixed(evidence, offset, likelihood)
+        bets = evidence
+        if combine == "likelihood":
+            bets = _learners.mixed(evidence, offset, likelihood)[None]
         game.reveal(bets, truth, offset)
         likelihood -= np.logaddexp(0.0, -truth * (evidence + offset)).sum(axis=1)
         blocks.append(stop)
@@ -168,17 +169,6 @@ def bet(
         if stop_at is not None and game.epsilon >= stop_at:
             break
     return _result(game, error, blocks, wealth)
-
-
-def _mixed(evidence: Array, log_odds: Array, likelihood: Array) -> Array:
-    """One bet from several: probabilities averaged by the likelihood of past predictions."""
-    if evidence.shape[0] == 1:
-        return evidence
-    weight = np.exp(likelihood - likelihood.max())
-    weight /= weight.sum()
-    yes = np.tensordot(weight, expit(evidence + log_odds), axes=1)
-    no = np.tensordot(weight, expit(-evidence - log_odds), axes=1)
-    return np.asarray((np.log(yes) - np.log(no) - log_odds)[None], dtype=float)
 
 
 def bet_given(

@@ -28,7 +28,7 @@ _NEGLIGIBLE = 1e-22  # mass moved upwards per truncated convolution; below any p
 def binomial_epsilon_lower_bound(
     trials: int, guesses: int, correct: int, error: float = 0.05
 ) -> float:
-    """Exact binomial bound for fair coins: the eps at which ``P(Bin(r, sigma(eps)) >= c) = error``."""
+    """Exact, for fair coins: the eps at which ``P(Bin(r, sigma(eps)) >= c) = error``."""
     _, r, c = check_counts(trials, guesses, correct, error)
     if c == 0 or binomial_tail(c, r, 0.5) > error:
         return 0.0
@@ -83,7 +83,7 @@ def poisson_binomial_tail(q: npt.ArrayLike, correct: int) -> float:
 
 
 def _truncate(pmf: Array) -> tuple[int, Array, float]:
-    """Drop negligible ends; the lower end moves up to the first kept point, the upper is returned."""
+    """Drop negligible ends: the lower moves up to the first kept point, the upper is returned."""
     below = np.cumsum(pmf)
     low = int(np.searchsorted(below, _NEGLIGIBLE))
     above = np.cumsum(pmf[::-1])
@@ -166,9 +166,7 @@ def _largest(p_value: Callable[[float], float], error: float, signed: Array, c: 
     return low
 
 
-def steinke_p_value(
-    trials: int, guesses: int, correct: int, epsilon: float, delta: float
-) -> float:
+def steinke_p_value(trials: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
     """``P(W >= c)`` at most ``g(c) + 2 m delta max_i (g(c-i) - g(c)) / i`` (Steinke et al., 5.2).
 
     ``g(v) = P(Bin(r, sigma(eps)) >= v)``.
@@ -241,4 +239,3 @@ def _approximate(
         middle = 0.5 * (low + high)
         low, high = (middle, high) if p_value(m, r, c, middle, delta) <= error else (low, middle)
     return low
-

@@ -50,6 +50,9 @@ class Target:
         return recursion.epsilon_lower_bound(m, r, c, self.delta, error)
 
 
+MU = Target()
+
+
 def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Array:
     """Guess the sign of ``confidence`` where it is largest in size; exactly ``guesses`` of them.
 
@@ -83,13 +86,13 @@ def calibrated(
     trials: Trials,
     rng: np.random.Generator,
     *,
-    target: Target = Target(),
+    target: Target = MU,
     error: float = 0.05,
     share: float = CALIBRATION_SHARE,
 ) -> Counts:
     """Spend a calibration share on learning how sure a score is, then count on the rest.
 
-    The calibration trials teach the evidence of a score (mean of a logistic and an isotonic fit).
+    The calibration trials teach the evidence of a score (a logistic and an isotonic fit, stacked).
     The rest is ranked by it, and the number of guesses is the one with the largest bound at the
     count that the calibration model expects, less one standard deviation. Assumes fair coins:
     balance first where the record gives something away.
@@ -103,24 +106,15 @@ def calibrated(
             centred_ranks(rest.score), max(1, round(_FALLBACK_SHARE * len(rest))), rng
         )
         return count_correct(guess, rest.truth)
-    evidence = _evidence(known, rest.score)
+    teach = learners.stacked(known.score.reshape(size, -1), known.truth, known.log_odds)
+    evidence = teach(rest.score.reshape(len(rest), -1))
     accuracy = np.sort(expit(np.abs(evidence)))[::-1]
     guesses = choose_guesses(accuracy, target=target, error=error)
     return count_correct(top_guesses(evidence, guesses, rng), rest.truth)
 
 
-def _evidence(known: Trials, score: Array) -> Array:
-    """Mean probability of a logistic and an isotonic fit, as log-odds."""
-    fits = (learners.logistic, learners.isotonic)
-    x, unseen = known.score.reshape(len(known), -1), score.reshape(score.shape[0], -1)
-    probability = np.mean(
-        [expit(fit(x, known.truth, known.log_odds)(unseen)) for fit in fits], axis=0
-    )
-    return np.asarray(np.log(probability) - np.log1p(-probability), dtype=float)
-
-
 def choose_guesses(
-    accuracy: Array, *, target: Target = Target(), error: float = 0.05, candidates: int = 24
+    accuracy: Array, *, target: Target = MU, error: float = 0.05, candidates: int = 24
 ) -> int:
     """The number of guesses whose expected count, less one sd, gives the largest bound.
 
@@ -144,7 +138,7 @@ def union(
     trials: Trials,
     rng: np.random.Generator,
     *,
-    target: Target = Target(),
+    target: Target = MU,
     error: float = 0.05,
     shares: tuple[float, ...] = UNION_SHARES,
 ) -> float:

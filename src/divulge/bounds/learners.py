@@ -8,6 +8,7 @@ logarithm of the number of revealed trials, because n trials cannot teach odds b
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -34,7 +35,7 @@ def _capped(evidence: Array, revealed: int) -> Array:
 
 
 def logistic(features: Array, truths: Array, log_odds: Array) -> Predict:
-    """Logistic regression with the prior log-odds as offset, a unit ridge on standardised slopes."""
+    """Logistic regression, prior log-odds as offset, unit ridge on standardised slopes."""
     centre = features.mean(axis=0)
     scale = features.std(axis=0)
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -89,12 +90,9 @@ def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
     weights = _balancing_weights(truths, log_odds)
     target = (truths > 0.0).astype(float)
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip", increasing="auto")
-    with np.errstate(all="ignore"):
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
-            level = model.fit(score, target, sample_weight=weights).predict(score)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
+        level = model.fit(score, target, sample_weight=weights).predict(score)
     values, which = np.unique(np.round(level, 12), return_inverse=True)
     mass = np.bincount(which, weights=weights, minlength=values.size)
     hits = np.bincount(which, weights=weights * target, minlength=values.size)
@@ -128,10 +126,40 @@ def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
     return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
 
 
+def stacked(features: Array, truths: Array, log_odds: Array, folds: int = 5) -> Predict:
+    """Logistic and isotonic, averaged by the likelihood of their out-of-fold predictions.
+
+    The rows must be in random order: fold k is every ``folds``-th row.
+    """
+    members = (logistic, isotonic)
+    likelihood = np.zeros(len(members))
+    fold = np.arange(truths.size) % folds
+    for k in range(folds):
+        out, rest = fold == k, fold != k
+        if np.unique(truths[rest]).size < 2:
+            continue
+        for j, fit in enumerate(members):
+            evidence = fit(features[rest], truths[rest], log_odds[rest])(features[out])
+            margin = truths[out] * (evidence + log_odds[out])
+            likelihood[j] -= np.logaddexp(0.0, -margin).sum()
+    predictors = [fit(features, truths, log_odds) for fit in members]
+    return lambda x: mixed(np.stack([p(x) for p in predictors]), np.zeros(len(x)), likelihood)
+
+
+def mixed(evidence: Array, log_odds: Array, likelihood: Array) -> Array:
+    """One evidence from several: probabilities averaged by the likelihood of past predictions."""
+    weight = np.exp(likelihood - likelihood.max())
+    weight /= weight.sum()
+    yes = np.tensordot(weight, expit(evidence + log_odds), axes=1)
+    no = np.tensordot(weight, expit(-evidence - log_odds), axes=1)
+    return np.asarray(np.log(yes) - np.log(no) - log_odds, dtype=float)
+
+
 LEARNERS: dict[str, Learner] = {
     "logistic": logistic,
     "isotonic": isotonic,
     "boosting": boosting,
+    "stacked": stacked,
 }
 
 

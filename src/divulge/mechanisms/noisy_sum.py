@@ -72,5 +72,6 @@ class NoisySum:
     def evidence(self, score: Array) -> Array:
         """The score is centred and scaled: against the noise of the other members it is
         N(1, v) for members and N(0, v), ``v = 1/mu^2 + sum of squared overlaps``; the overlap of
-        the others is unknown here, so this is a direction, not an exact ratio."""
+        the others is unknown here, so this is a direction, not an exact ratio.
+        """
         return self.mu**2 * (np.asarray(score, dtype=float) - 0.5)

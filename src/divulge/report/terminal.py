@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.result import Bound, floor_to
+from divulge.result import Bound, Result, floor_to
 
 if TYPE_CHECKING:
     from divulge.selftest import Row
@@ -48,14 +49,45 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
         console.print(f"assumes: {escape(assumption)}")
 
 
+def result_text(result: Result, width: int = 80) -> str:
+    """The whole result as plain text."""
+    text = io.StringIO()
+    print_result(result, Console(width=width, file=text, highlight=False))
+    return text.getvalue()
+
+
+def print_result(result: Result, console: Console | None = None) -> None:
+    """Verdict, bounds, measurements and trials."""
+    console = console or Console(highlight=False)
+    verdict = result.verdict
+    console.print(f"[bold]{escape(verdict.status.upper())}[/bold]: {escape(verdict.sentence)}")
+    for reason in verdict.reasons:
+        console.print(f"- {escape(reason)}")
+    console.print()
+    if result.bounds:
+        print_bounds(result.bounds, heading="Lower bounds", console=console)
+    for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
+        if content:
+            console.print(f"\n[bold]{title}[/bold]")
+            table = Table(box=None, pad_edge=False, show_header=False)
+            table.add_column(overflow="fold")
+            table.add_column(overflow="fold")
+            for key, value in content.items():
+                shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+                table.add_row(escape(str(key).replace("_", " ")), escape(shown))
+            console.print(table)
+
+
 def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:
     """One table per bound: what it claimed and what was seen."""
     console = console or Console(highlight=False)
     for name in dict.fromkeys(row.bound for row in rows):
         block = [row for row in rows if row.bound == name]
         first = block[0]
-        target = first.parameter + (f" at delta {first.delta:g}" if first.delta is not None else "")
-        console.print(f"\n[bold]{escape(name)}[/bold]: {target}, claims error {first.claimed_error:g}")
+        target = first.parameter if first.delta is None else f"epsilon at delta {first.delta:g}"
+        console.print(
+            f"\n[bold]{escape(name)}[/bold]: {target}, claims error {first.claimed_error:g}"
+        )
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("mechanism", overflow="fold")
         table.add_column("game", overflow="fold")

@@ -80,6 +80,7 @@ NULL = Null()
 RESPONSE = RandomisedResponse(1.0)
 GAUSSIAN = GaussianMechanism(1.0)
 TIED = Tied(GaussianMechanism(1.0))
+MAIN: tuple[Mechanism, ...] = (NULL, RESPONSE, GAUSSIAN, TIED)
 OTHERS: tuple[Mechanism, ...] = (
     LaplaceMechanism(1.0),
     RandomisedResponse(2.0, 5),
@@ -107,17 +108,17 @@ def _all() -> Iterator[Case]:
                 yield Case(procedure, ProxyError(TAU), setting, quick=quick)
                 yield Case(procedure, RESPONSE, setting)
             continue
-        for mechanism in (NULL, RESPONSE, GAUSSIAN, TIED):
+        for mechanism in MAIN:
             quick = mechanism in (NULL, RESPONSE)
             yield Case(procedure, mechanism, MEDIUM, quick=quick)
             yield Case(procedure, mechanism, SMALL, quick=mechanism is NULL)
-        for mechanism in (NULL, RESPONSE):
+        for mechanism in MAIN[:2]:
             yield Case(procedure, mechanism, Setting(100))
             yield Case(procedure, mechanism, LARGE)
         for mechanism in OTHERS:
             yield Case(procedure, mechanism, MEDIUM)
         if procedure.prior:
             for setting in PRIORS:
-                for mechanism in (NULL, RESPONSE, GAUSSIAN, TIED):
+                for mechanism in MAIN:
                     quick = mechanism in (NULL, RESPONSE)
                     yield Case(procedure, mechanism, setting, quick=quick)

@@ -132,9 +132,7 @@ def betting_given(
 
 
 def _calibrated(target: guessing.Target) -> Run:
-    def run(
-        trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
-    ) -> float:
+    def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
         counts = guessing.calibrated(trials, rng, target=target, error=error)
         return target.bound(counts, error)
 
@@ -142,9 +140,7 @@ def _calibrated(target: guessing.Target) -> Run:
 
 
 def _union(target: guessing.Target) -> Run:
-    def run(
-        trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
-    ) -> float:
+    def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
         return guessing.union(trials, rng, target=target, error=error)
 
     return run

@@ -1,4 +1,4 @@
-"""What a privacy guarantee is: symmetric trade-off curves and their conversions.
+"""Symmetric trade-off curves in closed form, and their conversions.
 
 A curve is a trade-off function ``f``: ``f(alpha)`` is the least type II error of any test of
 "record in" against "record out" whose type I error is ``alpha`` (Dong, Roth and Su, Gaussian
@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -56,12 +54,15 @@ class Curve(ABC):
         require(0.0 <= delta < 1.0, f"delta must lie in [0, 1). Found {delta!r}.")
         if self.delta(0.0) <= delta:
             return 0.0
-        high = 1.0
+        low, high = 0.0, 1.0
         while self.delta(high) > delta:
-            high *= 2.0
+            low, high = high, 2.0 * high
             if high > 700.0:
                 return math.inf
-        return float(brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12))
+        while high - low > 1e-12 * (1.0 + high):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+        return high
 
     def mu(self) -> float:
         """Least mu with ``G_mu <= f``, so that the curve is mu-GDP."""
@@ -89,7 +90,8 @@ class Curve(ABC):
         return None
 
 
-def _require_unit(alpha: npt.ArrayLike) -> Array:
+def require_unit(alpha: npt.ArrayLike) -> Array:
+    """An array of numbers in [0, 1]; NaN is refused."""
     a = np.asarray(alpha, dtype=float)
     if not np.all((a >= 0.0) & (a <= 1.0)):
         raise InputError("A type I error must lie in [0, 1].")
@@ -108,15 +110,15 @@ class ApproximateDP(Curve):
         require(0.0 <= self.delta_ <= 1.0, f"delta must lie in [0, 1]. Found {self.delta_!r}.")
 
     def __call__(self, alpha: npt.ArrayLike) -> Array:
-        a = _require_unit(alpha)
+        a = require_unit(alpha)
         if math.isinf(self.epsilon_):
-            return np.where(a > 0.0, 0.0, 1.0 - self.delta_)
+            return np.asarray(np.where(a > 0.0, 0.0, 1.0 - self.delta_), dtype=float)
         left = 1.0 - self.delta_ - np.exp(min(self.epsilon_, 700.0)) * a
         right = np.exp(-self.epsilon_) * (1.0 - self.delta_ - a)
         return np.asarray(np.maximum(0.0, np.maximum(left, right)), dtype=float)
 
     def inverse(self, power: npt.ArrayLike) -> Array:
-        y = _require_unit(power)
+        y = require_unit(power)
         left = (y - self.delta_) * np.exp(-self.epsilon_)
         right = 1.0 - self.delta_ - (1.0 - y) * np.exp(min(self.epsilon_, 700.0))
         return np.clip(np.maximum(left, right), 0.0, 1.0)
@@ -150,14 +152,19 @@ class Gaussian(Curve):
         require(self.mu_ >= 0.0, f"mu must be at least 0. Found {self.mu_!r}.")
 
     def __call__(self, alpha: npt.ArrayLike) -> Array:
-        return np.asarray(ndtr(-ndtri(_require_unit(alpha)) - self.mu_), dtype=float)
+        return np.asarray(ndtr(-ndtri(require_unit(alpha)) - self.mu_), dtype=float)
 
     def inverse(self, power: npt.ArrayLike) -> Array:
-        return np.asarray(ndtr(ndtri(_require_unit(power)) - self.mu_), dtype=float)
+        return np.asarray(ndtr(ndtri(require_unit(power)) - self.mu_), dtype=float)
 
     def delta(self, epsilon: float) -> float:
         """``Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)`` (Dong et al., Corollary 1)."""
         return gaussian_delta(self.mu_, epsilon)
+
+    def epsilon(self, delta: float) -> float:
+        if delta == 0.0 and self.mu_ > 0.0:
+            return math.inf  # delta(epsilon) is positive everywhere, though it underflows
+        return super().epsilon(delta)
 
     def mu(self) -> float:
         return self.mu_
@@ -178,7 +185,7 @@ class Laplace(Curve):
         require(self.epsilon_ >= 0.0, f"epsilon must be at least 0. Found {self.epsilon_!r}.")
 
     def __call__(self, alpha: npt.ArrayLike) -> Array:
-        a = _require_unit(alpha)
+        a = require_unit(alpha)
         e = math.exp(-self.epsilon_)
         with np.errstate(divide="ignore"):
             middle = e / (4.0 * a)
@@ -219,7 +226,7 @@ class SubsampledGaussian(Curve):
         return np.asarray(1.0 - power, dtype=float)
 
     def __call__(self, alpha: npt.ArrayLike) -> Array:
-        a = np.atleast_1d(_require_unit(alpha))
+        a = np.atleast_1d(require_unit(alpha))
         touch = float(ndtr(-self.mu_ / 2.0))  # here the slope is -1
         mirror = float(self._one_direction(np.array([touch]))[0])
         out = touch + mirror - a
@@ -238,7 +245,7 @@ class SubsampledGaussian(Curve):
         return 0.5 * (low + high)
 
     def delta(self, epsilon: float) -> float:
-        """The larger of ``delta(H1|H0)`` and ``delta(H0|H1)``; the mixture of 004 in closed form."""
+        """The larger of ``delta(H1|H0)`` and ``delta(H0|H1)`` of the mixture (004, corrected)."""
         rate, grown = self.rate, math.exp(epsilon)
         forward = rate * gaussian_delta(self.mu_, math.log1p(math.expm1(epsilon) / rate))
         weight = 1.0 - (1.0 - rate) * grown
@@ -247,8 +254,13 @@ class SubsampledGaussian(Curve):
             backward = weight * gaussian_delta(self.mu_, math.log(rate * grown / weight))
         return max(forward, backward)
 
+    def epsilon(self, delta: float) -> float:
+        if delta == 0.0 and self.mu_ > 0.0:
+            return math.inf
+        return super().epsilon(delta)
+
     def mu(self) -> float:
-        """In the far tail the sub-sampled curve approaches ``G_mu``: nothing smaller is below it."""
+        """In the far tail the curve approaches ``G_mu``: no smaller Gaussian lies below it."""
         return self.mu_
 
 
@@ -264,12 +276,12 @@ class WithFailure(Curve):
 
     def __call__(self, alpha: npt.ArrayLike) -> Array:
         keep = 1.0 - self.failure
-        a = _require_unit(alpha) / keep
+        a = require_unit(alpha) / keep
         return np.where(a <= 1.0, keep * self.curve(np.minimum(a, 1.0)), 0.0)
 
     def inverse(self, power: npt.ArrayLike) -> Array:
         keep = 1.0 - self.failure
-        y = np.clip((_require_unit(power) - self.failure) / keep, 0.0, 1.0)
+        y = np.clip((require_unit(power) - self.failure) / keep, 0.0, 1.0)
         return np.asarray(keep * self.curve.inverse(y), dtype=float)
 
     def delta(self, epsilon: float) -> float:
@@ -277,29 +289,6 @@ class WithFailure(Curve):
 
     def mu(self) -> float:
         return math.inf if self.failure > 0.0 else self.curve.mu()
-
-
-@dataclass(frozen=True)
-class PiecewiseLinear(Curve):
-    """A convex curve through given vertices; build it with from_roc or from_privacy_loss."""
-
-    alpha: Array = field(repr=False)
-    beta: Array = field(repr=False)
-
-    def __call__(self, alpha: npt.ArrayLike) -> Array:
-        return np.asarray(np.interp(_require_unit(alpha), self.alpha, self.beta), dtype=float)
-
-    def delta(self, epsilon: float) -> float:
-        """The supremum of a linear function over a polygon is at a vertex."""
-        return float(max(0.0, np.max(1.0 - self.beta - math.exp(epsilon) * self.alpha)))
-
-    def mu(self) -> float:
-        """``G_mu`` is convex, so it lies below the polygon iff it does at the vertices."""
-        if self.beta[0] < 1.0 or self.alpha[self.beta <= 0.0].min(initial=1.0) < 1.0:
-            return math.inf
-        inner = (self.alpha > 0.0) & (self.beta > 0.0)
-        gap = -ndtri(self.alpha[inner]) - ndtri(self.beta[inner])
-        return float(max(0.0, gap.max(initial=0.0)))
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -332,73 +321,3 @@ def mu_from_pure_epsilon(epsilon: float) -> float:
     """eps-DP implies mu-GDP with ``mu = 2 Phi^-1(e^eps / (1 + e^eps))``, and no smaller mu."""
     require(epsilon >= 0.0, f"epsilon must be at least 0. Found {epsilon!r}.")
     return float(-2.0 * ndtri(expit(-epsilon)))
-
-
-def from_roc(fpr: npt.ArrayLike, tpr: npt.ArrayLike) -> PiecewiseLinear:
-    """The lower convex hull of a sampled ROC and of its mirror image.
-
-    What one attack achieved on one sample: an estimate, neither a guarantee nor a bound.
-    """
-    a = np.asarray(fpr, dtype=float).ravel()
-    b = 1.0 - np.asarray(tpr, dtype=float).ravel()
-    require(a.size > 0 and a.size == b.size, "fpr and tpr must have the same, non-zero length.")
-    require(
-        bool(np.all((a >= 0) & (a <= 1) & (b >= 0) & (b <= 1))),
-        "fpr and tpr must lie in [0, 1] and must not be NaN.",
-    )
-    corners = np.array([0.0, 1.0])
-    points_a = np.concatenate([a, b, 1.0 - b, 1.0 - a, corners])
-    points_b = np.concatenate([b, a, 1.0 - a, 1.0 - b, corners[::-1]])
-    return PiecewiseLinear(*_lower_hull(points_a, points_b))
-
-
-def from_scores(scores: npt.ArrayLike, truths: npt.ArrayLike) -> PiecewiseLinear:
-    """from_roc of the scores of members (truth +1 or True) and non-members."""
-    from sklearn.metrics import roc_curve
-
-    fpr, tpr, _ = roc_curve(np.asarray(truths) > 0, np.asarray(scores, dtype=float))
-    return from_roc(fpr, tpr)
-
-
-def from_privacy_loss(
-    distribution: Any, epsilons: Sequence[float] | Array | None = None
-) -> PiecewiseLinear:
-    """The curve of a dp-accounting PrivacyLossDistribution.
-
-    ``f = sup_eps f_{eps, delta(eps)}`` over a grid of epsilons. A sup over fewer epsilons is
-    smaller, and dp-accounting rounds delta up by default: the curve promises no more privacy than
-    the mechanism has.
-    """
-    get: Callable[..., Any] = distribution.get_delta_for_epsilon
-    if epsilons is None:
-        grid = np.concatenate([np.linspace(0.0, 1.0, 201), np.geomspace(1.0, 60.0, 600)[1:]])
-    else:
-        grid = np.unique(np.asarray(epsilons, dtype=float))
-        require(grid.size > 0 and grid[0] >= 0.0, "epsilons must be non-empty and at least 0.")
-    deltas = np.asarray(get(list(grid)), dtype=float)
-    slopes = np.concatenate([-np.exp(grid[::-1]), -np.exp(-grid)])
-    offsets = np.concatenate([(1.0 - deltas)[::-1], np.exp(-grid) * (1.0 - deltas)])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        crossings = (offsets[:-1] - offsets[1:]) / (slopes[1:] - slopes[:-1])
-    crossings = crossings[np.isfinite(crossings) & (crossings > 0.0) & (crossings < 1.0)]
-    alpha = np.unique(np.concatenate([[0.0, 1.0], crossings]))
-    beta = np.array([max(0.0, float(np.max(offsets + slopes * a))) for a in alpha])
-    beta[-1] = 0.0
-    return PiecewiseLinear(*_lower_hull(alpha, np.minimum(beta, 1.0 - alpha)))
-
-
-def _lower_hull(a: Array, b: Array) -> tuple[Array, Array]:
-    """Vertices of the lower convex hull, from left to right (Andrew's monotone chain)."""
-    order = np.lexsort((b, a))
-    hull: list[tuple[float, float]] = []
-    for x, y in zip(a[order].tolist(), b[order].tolist(), strict=True):
-        if hull and x == hull[-1][0]:
-            continue
-        while len(hull) > 1:
-            (x1, y1), (x2, y2) = hull[-2], hull[-1]
-            if (x2 - x1) * (y - y1) - (y2 - y1) * (x - x1) > 0.0:
-                break
-            hull.pop()
-        hull.append((x, y))
-    points = np.array(hull, dtype=float)
-    return points[:, 0], points[:, 1]

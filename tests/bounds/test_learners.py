@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from divulge.bounds import learners
+from divulge.mechanisms import GaussianMechanism, LaplaceMechanism
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_logistic_recovers_the_log_likelihood_ratio(rng, shift):
+    mechanism = GaussianMechanism(1.5)
+    trials = mechanism.sample(20_000, rng, shift * rng.standard_normal(20_000))
+    predict = learners.logistic(trials.score[:, None], trials.truth, trials.log_odds)
+    at = np.array([-1.0, 0.0, 1.0])
+    np.testing.assert_allclose(predict(at[:, None]), mechanism.evidence(at), atol=0.15)
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_isotonic_recovers_a_saturating_ratio(rng, shift):
+    mechanism = LaplaceMechanism(2.0)
+    trials = mechanism.sample(40_000, rng, shift * rng.standard_normal(40_000))
+    predict = learners.isotonic(trials.score[:, None], trials.truth, trials.log_odds)
+    at = np.array([-2.5, 0.0, 2.5])
+    np.testing.assert_allclose(predict(at[:, None]), mechanism.evidence(at), atol=0.35)
+
+
+def test_boosting_finds_an_interaction(rng):
+    x = rng.normal(size=(6000, 2))
+    truth = np.where(rng.random(6000) < expit(2 * np.sign(x[:, 0] * x[:, 1])), 1.0, -1.0)
+    predict = learners.boosting(x, truth, np.zeros(6000))
+    assert predict(np.array([[1.0, 1.0]]))[0] > 1.0
+    assert predict(np.array([[1.0, -1.0]]))[0] < -1.0
+
+
+@pytest.mark.parametrize("learner", list(learners.LEARNERS.values()))
+def test_evidence_is_capped_by_the_number_of_revealed_trials(learner):
+    truth = np.where(np.arange(200) % 2 == 0, 1.0, -1.0)
+    predict = learner(truth[:, None] * 5.0, truth, np.zeros(200))
+    assert np.all(np.abs(predict(np.array([[100.0], [-100.0]]))) <= np.log(201) + 1e-9)

@@ -1,0 +1,113 @@
+"""The self-test must pass on sound bounds and fail on broken ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from divulge import bounds, selftest
+from divulge.bounds import guessing
+from divulge.errors import InputError
+from divulge.mechanisms import Null, RandomisedResponse
+from divulge.selftest.cases import Case, Setting
+from divulge.selftest.procedures import PROCEDURES, Procedure
+from divulge.selftest.run import exact_interval
+
+
+def broken(name: str, run, delta: float | None = 0.0) -> Procedure:
+    return Procedure(name, "epsilon" if delta is not None else "mu", run, delta, prior=True)
+
+
+def sweep_uncorrected(trials, mechanism, error, rng):
+    """What existing tools do: the best of many thresholds, each at the full error."""
+    ranks = guessing.centred_ranks(trials.score)
+    best = 0.0
+    for r in range(10, len(trials), 25):
+        counts = guessing.count_correct(guessing.top_guesses(ranks, r, rng), trials.truth)
+        best = max(best, bounds.epsilon_lower_bound(counts.trials, counts.guesses, counts.correct))
+    return best
+
+
+def without_prior(trials, mechanism, error, rng):
+    guess = np.ones(len(trials))
+    counts = guessing.count_correct(guess, trials.truth)
+    return bounds.mu_lower_bound(counts.trials, counts.guesses, counts.correct, error)
+
+
+def error_of_8_percent(trials, mechanism, error, rng):
+    guess = guessing.top_guesses(trials.score, len(trials), rng)
+    counts = guessing.count_correct(guess, trials.truth)
+    return bounds.epsilon_lower_bound(counts.trials, counts.guesses, counts.correct, 0.0, 0.08)
+
+
+def test_an_uncorrected_sweep_is_caught():
+    case = Case(broken("sweep", sweep_uncorrected), Null(), Setting(1000))
+    (row,) = selftest.run([case], repetitions=150)
+    assert not row.holds
+
+
+def test_a_missing_prior_is_caught():
+    case = Case(broken("no prior", without_prior, None), Null(), Setting(1000, members=0.6))
+    (row,) = selftest.run([case], repetitions=50)
+    assert row.rate > 0.9
+    assert not row.holds
+
+
+def test_eight_percent_is_told_from_five():
+    case = Case(broken("8%", error_of_8_percent), RandomisedResponse(1.0), Setting(2000))
+    (row,) = selftest.run([case], repetitions=4000)
+    assert not row.holds
+
+
+def test_the_quick_form_passes_on_every_bound():
+    """One repetition count for all: enough to see a disaster, the full form sees 8%."""
+    chosen = selftest.cases(quick=True)
+    assert {c.procedure.name for c in chosen} == set(PROCEDURES)
+    rows = selftest.run(chosen, repetitions=25, n_jobs=2)
+    assert [row for row in rows if not row.holds] == []
+
+
+def test_the_full_form_has_what_peers_fail_on():
+    labels = [c.label for c in selftest.cases()]
+    for text in (
+        "60% members",
+        "90% members",
+        "shift sd 2",
+        "tied",
+        "m=10",
+        "m=10000",
+        "noisy sum",
+    ):
+        assert any(text in label for label in labels), text
+    assert len(labels) == len(set(labels))
+
+
+def test_rows_do_not_depend_on_jobs_or_on_the_other_cases():
+    chosen = selftest.cases(quick=True, only="binomial")
+    alone = selftest.run(chosen[:1], repetitions=60)
+    together = selftest.run(chosen, repetitions=60, n_jobs=2)
+    assert alone[0].false_claims == together[0].false_claims
+    assert alone[0].mean_bound == together[0].mean_bound
+
+
+def test_json_of_a_row_is_plain():
+    (row,) = selftest.run(selftest.cases(only="binomial | gaussian")[:1], repetitions=3)
+    data = json.loads(json.dumps(row.to_json(), allow_nan=False))
+    assert data["truth"] is None
+    assert data["verdict"] in ("holds", "fails")
+    assert {f.name for f in dataclasses.fields(row)} - {"holds"} <= set(data)
+
+
+def test_no_case_is_said():
+    with pytest.raises(InputError, match="No case"):
+        selftest.run(selftest.cases(only="nothing like this"))
+
+
+def test_exact_interval():
+    low, high = exact_interval(0, 100)
+    assert low == 0.0
+    assert high == pytest.approx(0.0362, abs=1e-3)
+    assert exact_interval(100, 100)[1] == 1.0

@@ -1,0 +1,100 @@
+"""Imports point one way, names are what is exported, and importing is cheap."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import divulge
+
+SOURCE = Path(divulge.__file__).parent
+# A room may import from rooms of a smaller number only, or from itself.
+LEVEL = {
+    "errors": 0,
+    "result": 1,
+    "trials": 1,
+    "curves": 1,
+    "bounds": 2,
+    "mechanisms": 2,
+    "shift": 3,
+    "attacks": 3,
+    "games": 4,
+    "selftest": 5,
+    "report": 6,
+    "cli": 7,
+    "__main__": 8,
+}
+
+
+def modules() -> list[Path]:
+    return [p for p in sorted(SOURCE.rglob("*.py")) if p != SOURCE / "__init__.py"]
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """Rooms imported when the module is loaded (imports inside functions are lazy by design)."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "divulge" and len(parts) > 1 and not parts[1].startswith("__"):
+                found.add(parts[1])
+    return found & set(LEVEL)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    own = room(path)
+    assert own in LEVEL, f"{own} is not a room: add it here and to ARCHITECTURE.md"
+    for other in imported_rooms(path) - {own}:
+        assert LEVEL[other] < LEVEL[own], f"{path.name} ({own}) imports {other}"
+
+
+def test_no_junk_drawer():
+    assert not [p for p in modules() if p.stem in ("utils", "misc", "helpers", "common")]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_modules_say_what_they_are_and_stay_short(path):
+    text = path.read_text()
+    assert ast.get_docstring(ast.parse(text)), "no docstring"
+    assert len(text.splitlines()) <= 400
+
+
+@pytest.mark.parametrize(
+    "name", ["divulge", "divulge.bounds", "divulge.mechanisms", "divulge.selftest", "divulge.shift"]
+)
+def test_exported_names_exist_and_are_sorted(name):
+    module = __import__(name, fromlist=["_"])
+    exported = list(module.__all__)
+    assert len(exported) == len(set(exported))
+    for item in exported:
+        assert getattr(module, item) is not None
+
+
+def test_every_room_is_in_the_architecture_page():
+    page = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text()
+    for path in modules():
+        assert f"`{room(path)}" in page or room(path) == "__main__", room(path)
+
+
+def test_import_loads_nothing_heavy():
+    code = (
+        "import sys, divulge; "
+        "heavy = {'numba', 'scipy', 'sklearn', 'pandas', 'torch', 'pyarrow', 'altair', 'numpy'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
