@@ -15,6 +15,7 @@ SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
 LEVEL = {
     "errors": 0,
+    "tables": 1,
     "result": 1,
     "trials": 1,
     "curves": 1,
@@ -22,7 +23,9 @@ LEVEL = {
     "mechanisms": 2,
     "shift": 3,
     "attacks": 3,
+    "claims": 3,
     "games": 4,
+    "demo": 5,
     "selftest": 5,
     "report": 6,
     "cli": 7,

@@ -148,3 +148,23 @@ def test_epsilon_at_delta_0_is_exact(epsilon):
     assert curves.Gaussian(epsilon).epsilon(0.0) == math.inf
     assert curves.SubsampledGaussian(epsilon, 0.5).epsilon(0.0) == math.inf
     assert curves.Gaussian(0.0).epsilon(0.0) == 0.0
+
+
+def test_a_curve_from_few_epsilons_promises_no_more_than_the_accountant():
+    class Exact:
+        def get_delta_for_epsilon(self, epsilons):
+            return [curves.Gaussian(1.3).delta(e) for e in epsilons]
+
+    for grid in ([1.0], [0.5, 1.0, 2.0], None):
+        curve = curves.from_privacy_loss(Exact(), grid)
+        assert np.all(curve(ALPHA) <= curves.Gaussian(1.3)(ALPHA) + 1e-9)
+        np.testing.assert_allclose(curve(curve(ALPHA[ALPHA < 0.5])), ALPHA[ALPHA < 0.5], atol=1e-6)
+
+
+def test_inverse_keeps_small_powers():
+    for curve in (curves.Laplace(2.0), curves.SubsampledGaussian(2.0, 1.0), curves.Gaussian(2.0)):
+        y = np.array([1e-12, 1e-9])
+        np.testing.assert_allclose(curve.tpr(curve.inverse(y)), y, rtol=1e-3)
+    assert curves.SubsampledGaussian(2.0, 1.0).inverse(1e-11) == pytest.approx(
+        float(curves.Gaussian(2.0).inverse(1e-11)), rel=1e-6
+    )

@@ -48,7 +48,7 @@ def check_scores(score: Array, name: str = "score") -> None:
 
 
 def check_truths(truth: Array, name: str = "truth") -> None:
-    """Raise InputError unless the truths are +1 and -1 and both occur."""
+    """Raise InputError unless every truth is +1 or -1."""
     values = np.unique(truth)
     require(
         bool(np.isin(values, (-1.0, 1.0)).all()),

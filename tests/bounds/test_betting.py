@@ -143,6 +143,18 @@ def test_bad_input_is_refused(score, truth, prior, message):
         bet(score, truth, prior)
 
 
+def test_an_order_that_repeats_a_trial_is_refused():
+    truth = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
+    with pytest.raises(InputError, match="exactly once"):
+        bet(np.zeros(40), truth, order=np.resize(np.arange(10), 40))
+
+
+def test_nothing_is_staked_on_known_trials(rng):
+    trials = GaussianMechanism(2.0).sample(2000, rng)
+    result = bet(trials.score, trials.truth, order=np.arange(2000), known=1500)
+    assert result.rejected_at.min() > 1500
+
+
 def test_bad_options_are_refused():
     with pytest.raises(InputError, match="Unknown learner"):
         bet([0.0, 1.0], [1, -1], learners=("magic",))

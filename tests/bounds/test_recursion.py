@@ -116,6 +116,12 @@ def test_contradictory_counts_are_refused(bad):
         mu_lower_bound(**bad)
 
 
+def test_no_guesses_prove_nothing():
+    for curve in (curves.Gaussian(1.0), curves.ApproximateDP(1.0), curves.Laplace(1.0)):
+        assert not recursion.rejects(curve, 10, 0, 0)
+    assert recursion.largest_rejected(curves.Gaussian, 10, 0, 0) == 0.0
+
+
 @pytest.mark.parametrize("counts", [(1, 1, 1), (1, 1, 0), (10, 0, 0), (5, 5, 5), (5, 5, 0)])
 def test_tiny_games(counts):
     assert mu_lower_bound(*counts) >= 0.0

@@ -46,7 +46,7 @@ class BettingResult:
     rejected_at: npt.NDArray[np.int64] = field(repr=False)
     """rejected_at[j]: number of revealed trials at which grid point j was rejected."""
     wealth: Array = field(repr=False)
-    """Largest wealth reached at the first grid point that was not rejected, per block."""
+    """Wealth at the smallest epsilon not yet rejected, after each block."""
     blocks: npt.NDArray[np.int64] = field(repr=False)
     step: float = GRID_STEP
 
@@ -128,6 +128,8 @@ def bet(
     learners: tuple[str | _learners.Learner, ...] | None = None,
     combine: Literal["likelihood", "average"] = "likelihood",
     rng: np.random.Generator | int | None = None,
+    order: npt.NDArray[np.intp] | None = None,
+    known: int = 0,
     stop_at: float | None = None,
     step: float = GRID_STEP,
     progress: Callable[[int, int], None] | None = None,
@@ -138,19 +140,26 @@ def bet(
     default logistic and isotonic; with several columns logistic and boosting) are combined into
     one bet by the likelihood of their past predictions, or each bets on its own and the wealths
     are averaged. ``stop_at`` ends the game as soon as the bound reaches that epsilon.
+
+    Where scores or log-odds were themselves learned from revealed trials, give that ``order`` of
+    revelation (a permutation of the trials) and the number ``known`` of trials at its head on which
+    nothing is staked.
     """
     x, s, prior = _check(scores, truths, log_odds, error)
     require(combine in ("likelihood", "average"), f"Unknown combination {combine!r}.")
     if learners is None:
         learners = ("logistic", "isotonic") if x.shape[1] == 1 else ("logistic", "boosting")
     fits = _learners.named(learners)
-    order = np.random.default_rng(rng).permutation(s.size)
+    if order is None:
+        order = np.random.default_rng(rng).permutation(s.size)
+    once = np.array_equal(np.sort(order), np.arange(s.size))
+    require(once and 0 <= known <= s.size, "order must name every trial exactly once.")
     x, s, prior = x[order], s[order], prior[order]
-    del order
     game = _Game(len(fits) if combine == "average" else 1, s.size, error, step, GRID_END)
     likelihood = np.zeros(len(fits))
     blocks, wealth = [], []
-    for start, stop in _blocks(s.size, growth=1.5 if "boosting" in learners else 1.25):
+    growth = 1.5 if "boosting" in learners else 1.25
+    for start, stop in _blocks(s.size, growth=growth, first=max(8, known)):
         truth, offset = s[start:stop], prior[start:stop]
         evidence = np.zeros((len(fits), stop - start))
         past = slice(max(0, start - _LARGEST_FIT), start)

@@ -158,7 +158,7 @@ def rejects(
             wrong = h
             if right + wrong >= goal:
                 return True
-    return right + wrong >= goal
+    return guesses > 0 and right + wrong >= goal
 
 
 @njit(cache=True)

@@ -100,6 +100,8 @@ def calibrated(
     require_probability("share", share)
     order = rng.permutation(len(trials))
     size = max(1, round(share * len(trials)))
+    if size == len(trials):
+        return Counts(len(trials), 0, 0)
     known, rest = trials.select(order[:size]), trials.select(order[size:])
     if known.truth.size < _LEAST_CALIBRATION or np.unique(known.truth).size < 2:
         guess = top_guesses(

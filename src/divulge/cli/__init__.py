@@ -7,7 +7,7 @@ import sys
 import typer
 
 from divulge import __version__
-from divulge.cli import bound, selftest
+from divulge.cli import bound, check, demo, membership, report, selftest
 from divulge.errors import DivulgeError
 
 app = typer.Typer(
@@ -34,6 +34,10 @@ def _root(
     pass
 
 
+app.command("membership")(membership.command)
+app.command("demo")(demo.command)
+app.command("check")(check.command)
+app.command("report")(report.command)
 app.command("bound")(bound.command)
 app.command("selftest")(selftest.command)
 

@@ -64,12 +64,9 @@ class Curve(ABC):
             low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
         return high
 
+    @abstractmethod
     def mu(self) -> float:
-        """Least mu with ``G_mu <= f``, so that the curve is mu-GDP."""
-        tail = np.logspace(-12, math.log10(0.5), 4001)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gap = -ndtri(tail) - ndtri(self(tail))
-        return float(max(0.0, np.nanmax(gap)))
+        """Least mu with ``G_mu <= f``, so that the curve is mu-GDP; infinite if there is none."""
 
     def compose(self, other: Curve) -> Curve:
         """Composition where it has a closed form; raises InputError elsewhere."""
@@ -121,7 +118,7 @@ class ApproximateDP(Curve):
         y = require_unit(power)
         left = (y - self.delta_) * np.exp(-self.epsilon_)
         right = 1.0 - self.delta_ - (1.0 - y) * np.exp(min(self.epsilon_, 700.0))
-        return np.clip(np.maximum(left, right), 0.0, 1.0)
+        return np.asarray(np.clip(np.maximum(left, right), 0.0, 1.0), dtype=float)
 
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.epsilon_:
@@ -192,6 +189,14 @@ class Laplace(Curve):
         steep, flat = 1.0 - a / e, e * (1.0 - a)
         return np.where(a < e / 2.0, steep, np.where(a <= 0.5, middle, flat))
 
+    def inverse(self, power: npt.ArrayLike) -> Array:
+        y = require_unit(power)
+        e = math.exp(-self.epsilon_)
+        with np.errstate(divide="ignore"):
+            middle = e / (4.0 * (1.0 - y))
+        low, high = e * y, 1.0 - (1.0 - y) / e
+        return np.where(y < 0.5, low, np.where(1.0 - y >= e / 2.0, middle, high))
+
     def delta(self, epsilon: float) -> float:
         if epsilon >= self.epsilon_:
             return 0.0
@@ -243,6 +248,23 @@ class SubsampledGaussian(Curve):
             above = self._one_direction(mid) > alpha
             low, high = np.where(above, mid, low), np.where(above, high, mid)
         return 0.5 * (low + high)
+
+    def inverse(self, power: npt.ArrayLike) -> Array:
+        """Without ``1 - y``, which would round away a small power; never above the true value."""
+        y = np.atleast_1d(require_unit(power))
+        touch = float(ndtr(-self.mu_ / 2.0))
+        reached = 1.0 - float(self._one_direction(np.array([touch]))[0])
+        out = touch + (y - reached)
+        small = y < reached  # the type I error at which the direct branch has this power
+        low, high = np.zeros(int(small.sum())), np.full(int(small.sum()), touch)
+        for _ in range(200):
+            mid = np.where(low > 0.0, np.sqrt(low * high), high * 1e-3)
+            below = (1.0 - self.rate) * mid + self.rate * ndtr(ndtri(mid) + self.mu_) <= y[small]
+            low, high = np.where(below, mid, low), np.where(below, high, mid)
+        out[small] = low
+        large = y > 1.0 - touch
+        out[large] = self._one_direction(1.0 - y[large])
+        return np.clip(out, 0.0, 1.0).reshape(np.shape(power))
 
     def delta(self, epsilon: float) -> float:
         """The larger of ``delta(H1|H0)`` and ``delta(H0|H1)`` of the mixture (004, corrected)."""

@@ -85,7 +85,8 @@ def from_privacy_loss(
     with np.errstate(divide="ignore", invalid="ignore"):
         crossings = (offsets[:-1] - offsets[1:]) / (slopes[1:] - slopes[:-1])
     crossings = crossings[np.isfinite(crossings) & (crossings > 0.0) & (crossings < 1.0)]
-    alpha = np.unique(np.concatenate([[0.0, 1.0], crossings]))
+    reaches_zero = 1.0 - deltas[-1]  # where the flattest line of the envelope meets 0
+    alpha = np.unique(np.concatenate([[0.0, reaches_zero, 1.0], crossings]))
     beta = np.array([max(0.0, float(np.max(offsets + slopes * a))) for a in alpha])
     beta[-1] = 0.0
     return PiecewiseLinear(*_lower_hull(alpha, np.minimum(beta, 1.0 - alpha)))

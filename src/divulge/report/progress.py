@@ -23,3 +23,24 @@ def bar(title: str) -> Iterator[Callable[[int, int], None]]:
             shown.update(task, completed=done, total=total)
 
         yield advance
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield ``advance(stage, done, total)``; one bar that changes its title."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+        task = shown.add_task("reading", total=None)
+
+        def advance(stage: str, done: int, total: int) -> None:
+            shown.update(task, description=stage, completed=done, total=total)
+
+        yield advance

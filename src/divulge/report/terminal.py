@@ -103,7 +103,7 @@ def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:
                 f"{row.mean_bound:.3f}",
                 f"{row.truth:.3f}",
                 "" if row.power is None else f"{row.power:.0%}",
-                "holds" if row.holds else "[bold red]FAILS[/bold red]",
+                row.verdict if row.holds else "[bold red]FAILS[/bold red]",
             )
         console.print(table)
     failed = sum(not row.holds for row in rows)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
@@ -65,6 +67,9 @@ LABELS = {
 DEPTH = 4
 ITEMS = 20
 
+# Marks and overrides of writing direction; right-to-left letters need none of them.
+_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -83,8 +88,15 @@ class Shape:
 
 
 def label(key: str) -> str:
-    """Words for a key: ours if we know it, else the key with its underscores opened."""
-    return LABELS.get(key, key.replace("_", " ").strip() or "(no name)")
+    """Words for a key: ours if we know it, else a plain key with its underscores opened."""
+    if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key) and len(key) <= 40:
+        return LABELS.get(key, key.replace("_", " "))
+    return key or "(no name)"
+
+
+def visible(text: str) -> str:
+    """The text with what would be invisible, or would turn its direction, spelled out."""
+    return "".join(f"⟨U+{ord(c):04X}⟩" if c in _TURNS or _unseen(c) else c for c in text)
 
 
 def percent(share: float) -> str:
@@ -118,6 +130,11 @@ def shape(value: Any, depth: int = 0) -> Shape:
     if isinstance(value, int | float):
         return Shape(number(value) if isinstance(value, float) else str(value), numeric=True)
     return Shape(str(value))
+
+
+def _unseen(character: str) -> bool:
+    """Control characters but for white space, and halves of surrogate pairs."""
+    return unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r"
 
 
 def _listed(values: list[Any], depth: int) -> Shape:

@@ -91,6 +91,20 @@ OTHERS: tuple[Mechanism, ...] = (
 SMALL, MEDIUM, LARGE = Setting(10), Setting(1000), Setting(10_000)
 PRIORS = (Setting(1000, 0.6), Setting(1000, 0.9), Setting(1000, shift=2.0))
 
+SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
+    "recursion mu, tau": (
+        (ProxyError(TAU), Setting(100)),
+        (ProxyError(TAU), MEDIUM),
+        (ProxyError(TAU), LARGE),
+        (RESPONSE, MEDIUM),
+    ),
+    "betting, noise columns": ((NULL, Setting(200)), (RESPONSE, Setting(200)), (NULL, MEDIUM)),
+    "betting, coarse grid": (
+        (RandomisedResponse(0.9), MEDIUM),
+        (RandomisedResponse(0.4), LARGE),
+    ),
+}
+
 
 def cases(*, quick: bool = False, only: str | None = None) -> list[Case]:
     """All cases, those of the quick form, or those whose label contains ``only``."""
@@ -102,11 +116,9 @@ def cases(*, quick: bool = False, only: str | None = None) -> list[Case]:
 
 def _all() -> Iterator[Case]:
     for procedure in PROCEDURES.values():
-        if procedure.name == "recursion mu, tau":
-            for setting in (Setting(100), MEDIUM, LARGE):
-                quick = setting is MEDIUM
-                yield Case(procedure, ProxyError(TAU), setting, quick=quick)
-                yield Case(procedure, RESPONSE, setting)
+        if procedure.name in SPECIAL:
+            for mechanism, setting in SPECIAL[procedure.name]:
+                yield Case(procedure, mechanism, setting, quick=setting.trials <= 1000)
             continue
         for mechanism in MAIN:
             quick = mechanism in (NULL, RESPONSE)

@@ -21,8 +21,11 @@ from divulge.trials import Trials
 
 Run: TypeAlias = Callable[[Trials, Mechanism, float, np.random.Generator], float]
 DELTA = 1e-5
-TAU = 0.05
+TAU = 0.005
 _SHARE = 0.2
+_TINY = 20
+_NOISE_COLUMNS = 20
+_COARSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,18 @@ class Procedure:
         return curve.mu() if self.delta is None else curve.epsilon(self.delta)
 
 
+def _number(trials: Trials) -> int:
+    """A fifth of the trials is guessed, all of them in a tiny game; fixed beforehand."""
+    return len(trials) if len(trials) <= _TINY else round(_SHARE * len(trials))
+
+
 def _counts(trials: Trials, rng: np.random.Generator) -> tuple[int, int, int]:
-    """A fifth of the trials is guessed, by rank; the number was fixed beforehand."""
-    guesses = max(1, round(_SHARE * len(trials)))
-    guess = guessing.top_guesses(guessing.centred_ranks(trials.score), guesses, rng)
+    """Guesses by rank of the score."""
+    guess = guessing.top_guesses(guessing.centred_ranks(trials.score), _number(trials), rng)
+    return _counted(guess, trials)
+
+
+def _counted(guess: np.ndarray, trials: Trials) -> tuple[int, int, int]:
     c = guessing.count_correct(guess, trials.truth)
     return c.trials, c.guesses, c.correct
 
@@ -77,40 +88,60 @@ def recursion_epsilon(
 def recursion_tau(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
-    return bounds.mu_lower_bound(*_counts(trials, rng), error, tau=TAU)
+    """Every trial is guessed: only then is there anything left to prove after the budget."""
+    guess = guessing.top_guesses(trials.score, len(trials), rng)
+    return bounds.mu_lower_bound(*_counted(guess, trials), error, tau=TAU)
+
+
+def _posterior(trials: Trials, mechanism: Mechanism) -> np.ndarray:
+    """The strongest attack: the exact posterior, prior included."""
+    return np.asarray(mechanism.evidence(trials.score) + trials.log_odds, dtype=float)
 
 
 def signed(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
-    """The strongest attack: guesses follow the exact posterior, prior included."""
-    posterior = mechanism.evidence(trials.score) + trials.log_odds
-    guess = guessing.top_guesses(posterior, max(1, round(_SHARE * len(trials))), rng)
+    guess = guessing.top_guesses(_posterior(trials, mechanism), _number(trials), rng)
     return bounds.signed_epsilon_lower_bound(guess, trials.truth, trials.log_odds, error)
 
 
 def balanced_mu(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
-    return _balanced(recursion_mu, trials, mechanism, error, rng)
+    counts = _balanced_counts(trials, mechanism, rng)
+    return 0.0 if counts is None else bounds.mu_lower_bound(*counts, error)
 
 
 def balanced_epsilon(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
-    return _balanced(recursion_epsilon, trials, mechanism, error, rng)
+    counts = _balanced_counts(trials, mechanism, rng)
+    return 0.0 if counts is None else bounds.epsilon_lower_bound(*counts, DELTA, error)
 
 
-def _balanced(
-    inner: Run, trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
-) -> float:
+def _balanced_counts(
+    trials: Trials, mechanism: Mechanism, rng: np.random.Generator
+) -> tuple[int, int, int] | None:
+    """The attack still sees the prior that balancing has made worthless."""
+    attack = Trials(_posterior(trials, mechanism), trials.truth, trials.log_odds)
     try:
-        kept = balance(trials, rng)
+        kept = balance(attack, rng)
     except CannotConclude:
-        return 0.0
-    return inner(kept, mechanism, error, rng)
+        return None
+    return _counted(guessing.top_guesses(kept.score, _number(kept), rng), kept)
+
+
+def _with_prior(trials: Trials) -> np.ndarray:
+    """Score and prior as two columns: a bettor that could exploit an ignored prior."""
+    if np.ptp(trials.log_odds) == 0.0:
+        return trials.score
+    return np.column_stack([trials.score, trials.log_odds])
 
 
 def betting(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
-    return bounds.bet(trials.score, trials.truth, trials.log_odds, error=error, rng=rng).epsilon
+    x = _with_prior(trials)
+    learners = None if x.ndim == 1 else ("logistic",)
+    return bounds.bet(
+        x, trials.truth, trials.log_odds, error=error, learners=learners, rng=rng
+    ).epsilon
 
 
 def betting_average(
@@ -121,11 +152,36 @@ def betting_average(
     ).epsilon
 
 
-def betting_given(
+def betting_noise(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
-    """Bets with the exact posterior of the mechanism."""
-    q = expit(mechanism.evidence(trials.score) + trials.log_odds)
+    """Many useless columns: a bettor that saw its own truths would win."""
+    noise = rng.normal(size=(len(trials), _NOISE_COLUMNS))
+    return bounds.bet(
+        np.column_stack([trials.score, noise]),
+        trials.truth,
+        trials.log_odds,
+        error=error,
+        learners=("logistic",),
+        rng=rng,
+    ).epsilon
+
+
+def betting_coarse(
+    trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
+) -> float:
+    """A grid so coarse that claiming the first point not rejected would show."""
+    return bounds.bet(
+        trials.score, trials.truth, trials.log_odds, error=error, step=_COARSE, rng=rng
+    ).epsilon
+
+
+def betting_bold(
+    trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
+) -> float:
+    """Given bets that are too sure of themselves, so that they stake where they should not."""
+    bold = 1.5 * mechanism.evidence(trials.score) + rng.normal(0.0, 0.5, size=len(trials))
+    q = expit(bold + trials.log_odds)
     return bounds.bet_given(
         np.clip(q, 1e-9, 1.0 - 1e-9), trials.truth, trials.log_odds, error=error
     ).epsilon
@@ -162,7 +218,9 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("balanced recursion epsilon", "epsilon", balanced_epsilon, DELTA, prior=True),
         Procedure("betting", "epsilon", betting, 0.0, prior=True),
         Procedure("betting, averaged wealth", "epsilon", betting_average, 0.0, prior=True),
-        Procedure("betting, exact posterior", "epsilon", betting_given, 0.0, prior=True),
+        Procedure("betting, bold bets given", "epsilon", betting_bold, 0.0, prior=True),
+        Procedure("betting, noise columns", "epsilon", betting_noise, 0.0),
+        Procedure("betting, coarse grid", "epsilon", betting_coarse, 0.0),
         Procedure("calibrated guesses mu", "mu", _calibrated(_MU)),
         Procedure("calibrated guesses epsilon", "epsilon", _calibrated(_APPROXIMATE), DELTA),
         Procedure("union of guesses mu", "mu", _union(_MU)),

@@ -52,6 +52,13 @@ class Row:
             return None
         return self.mean_bound / self.truth
 
+    @property
+    def verdict(self) -> str:
+        """holds, fails, or power only."""
+        if math.isinf(self.truth):
+            return "power only"
+        return "holds" if self.holds else "fails"
+
     def to_json(self) -> dict[str, Any]:
         """One entry of ``rows``; an infinite truth is null."""
         return {
@@ -69,7 +76,7 @@ class Row:
             "mean_bound": self.mean_bound,
             "truth": None if math.isinf(self.truth) else self.truth,
             "power": self.power,
-            "verdict": "holds" if self.holds else "fails",
+            "verdict": self.verdict,
         }
 
 
@@ -85,7 +92,8 @@ def run(
     """One row per case; the same seed gives the same rows, whatever n_jobs and the other cases.
 
     A row fails if its number of false claims would have probability below 1% over the number of
-    rows, were the claimed error true.
+    rows that can fail, were the claimed error true. Where the truth is infinite no claim is false:
+    such a row shows power only, and its verdict says so.
     """
     from joblib import Parallel, delayed
 
@@ -104,7 +112,7 @@ def run(
         claims[index].extend(values)
         if progress is not None:
             progress(done, len(tasks))
-    level = FAMILY_ERROR / len(chosen)
+    level = FAMILY_ERROR / max(1, sum(math.isfinite(case.truth()) for case in chosen))
     return [_row(case, values, error, level) for case, values in zip(chosen, claims, strict=True)]
 
 

@@ -1,0 +1,129 @@
+"""Is a privacy claim refuted by a result?
+
+Only headline bounds count: they were named before the truth was looked at, and the error is split
+between them. A claim of (epsilon, delta) is refuted by a bound on epsilon at the same or a larger
+delta; a claim of mu by a bound on mu, or by a bound on epsilon at delta above what G_mu allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.curves import ApproximateDP, Curve, Gaussian, epsilon_from_mu, mu_from_pure_epsilon
+from divulge.errors import InputError, require
+from divulge.result import Bound, Result
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A promise to be held against a result: epsilon at delta, or mu."""
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    mu: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Claim:
+        """``epsilon=8,delta=1e-5`` or ``mu=1``."""
+        values: dict[str, float] = {}
+        for part in text.split(","):
+            name, sign, number = part.partition("=")
+            name = name.strip().lower()
+            try:
+                value = float(number)
+            except ValueError:
+                value = float("nan")
+            known = name in ("epsilon", "delta", "mu")
+            if not sign or not known or name in values or not value >= 0.0:
+                raise InputError(
+                    f"Cannot read the claim {text!r}. Write epsilon=8,delta=1e-5 or mu=1."
+                )
+            values[name] = value
+        require(
+            ("mu" in values) != ("epsilon" in values)
+            and not ("mu" in values and "delta" in values),
+            f"A claim is epsilon (with delta) or mu. Found {text!r}.",
+        )
+        require(values.get("delta", 0.0) < 1.0, "delta must lie in [0, 1).")
+        return cls(values.get("epsilon"), values.get("delta", 0.0), values.get("mu"))
+
+    def __str__(self) -> str:
+        if self.mu is not None:
+            return f"mu = {self.mu:g}"
+        return f"epsilon = {self.epsilon:g} at delta {self.delta:g}"
+
+    @property
+    def curve(self) -> Curve:
+        """The promised trade-off curve."""
+        if self.mu is not None:
+            return Gaussian(self.mu)
+        assert self.epsilon is not None
+        return ApproximateDP(self.epsilon, self.delta)
+
+    def limit(self, bound: Bound) -> float | None:
+        """The largest value of the bound's parameter that the claim allows; None: says nothing."""
+        if self.mu is not None:
+            if bound.parameter == "mu":
+                return self.mu
+            return epsilon_from_mu(self.mu, bound.delta) if bound.delta else None
+        assert self.epsilon is not None
+        if bound.parameter == "epsilon":
+            return self.epsilon if (bound.delta or 0.0) >= self.delta else None
+        return mu_from_pure_epsilon(self.epsilon) if self.delta == 0.0 else None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a result says about a claim."""
+
+    comparable: bool
+    refuted: bool
+    sentence: str
+
+    @property
+    def exit_code(self) -> int:
+        """0 not refuted, 1 refuted, 3 not comparable."""
+        if not self.comparable:
+            return 3
+        return 1 if self.refuted else 0
+
+
+def described(result: Result, claim: Claim) -> dict[str, Any]:
+    """The claim, its judgement and its curve, as the report draws it."""
+    judgement = judge(result, claim)
+    status = "not comparable"
+    if judgement.comparable:
+        status = "refuted" if judgement.refuted else "not refuted"
+    fpr = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
+    curve = {"fpr": fpr.tolist(), "tpr": claim.curve.tpr(fpr).tolist(), "label": str(claim)}
+    return {"text": str(claim), "status": status, "sentence": judgement.sentence, "curve": curve}
+
+
+def judge(result: Result, claim: Claim) -> Judgement:
+    """Hold a claim against the headline bounds of a result."""
+    if result.verdict.status == "cannot conclude":
+        return Judgement(False, False, f"Not comparable: {result.verdict.sentence}")
+    usable = [(b, limit) for b in result.headline() if (limit := claim.limit(b)) is not None]
+    if not usable:
+        have = ", ".join(
+            b.parameter if b.delta is None else f"epsilon at delta {b.delta:g}"
+            for b in result.headline()
+        )
+        return Judgement(
+            False,
+            False,
+            f"Not comparable: the result has headline bounds on {have or 'nothing'}, none of which "
+            f"speaks of {claim}. Audit again with that delta.",
+        )
+    worst, limit = max(usable, key=lambda pair: pair[0].value - pair[1])
+    name = worst.parameter if worst.delta is None else f"epsilon at delta {worst.delta:g}"
+    seen = f"{name} is at least {worst.value:.3f} with confidence {worst.confidence:.4g}"
+    if worst.value > limit:
+        fragile = "" if result.verdict.robust else " The finding is fragile, see its reasons."
+        return Judgement(
+            True, True, f"Refuted: {claim} allows {name} up to {limit:.3f}, but {seen}.{fragile}"
+        )
+    return Judgement(True, False, f"Not refuted: {claim} allows {name} up to {limit:.3f}; {seen}.")

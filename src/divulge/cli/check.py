@@ -1,0 +1,24 @@
+"""``divulge check``: a claim against a result, for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="A result written with --out.")],
+    claim: Annotated[str, typer.Option(help="epsilon=8,delta=1e-5 or mu=1.")],
+) -> None:
+    """Hold a privacy claim against a result.
+
+    Exit code 0: not refuted; 1: refuted; 2: bad input; 3: not comparable.
+    """
+    from divulge.claims import Claim, judge
+    from divulge.result import Result
+
+    judgement = judge(Result.load(result), Claim.parse(claim))
+    typer.echo(judgement.sentence)
+    raise typer.Exit(judgement.exit_code)

@@ -1,0 +1,100 @@
+"""``divulge membership``: known members against known non-members."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from divulge.cli import output
+
+
+def command(
+    table: Annotated[
+        Path | None, typer.Argument(help="Parquet or CSV with a truth column and scores.")
+    ] = None,
+    members: Annotated[
+        Path | None, typer.Option(help="Members alone, beside --nonmembers.")
+    ] = None,
+    nonmembers: Annotated[Path | None, typer.Option(help="Non-members alone.")] = None,
+    truth: Annotated[str, typer.Option(help="Column that says who is a member.")] = "member",
+    score: Annotated[
+        str, typer.Option(help="Score column; several with commas; patterns such as s_*.")
+    ] = "loss",
+    features: Annotated[
+        str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
+    ] = "",
+    lower_is_member: Annotated[
+        bool | None,
+        typer.Option(
+            "--lower-is-member/--higher-is-member",
+            help="Direction of the score. Default: by name (a loss is lower for members).",
+        ),
+    ] = None,
+    propensity: Annotated[
+        str | None, typer.Option(help="Column with known probabilities of membership.")
+    ] = None,
+    reference_score: Annotated[
+        str | None, typer.Option(help="The score of a model that never saw the members.")
+    ] = None,
+    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    correction: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="none, composition, conditional, signed, balanced or prior; repeatable. All."
+        ),
+    ] = None,
+    estimator: Annotated[
+        str, typer.Option(help="auto (robust stack), logistic or boosting.")
+    ] = "auto",
+    bootstrap: Annotated[
+        int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Fixes the draw and the order of revelation.")] = 0,
+    n_jobs: Annotated[int, typer.Option("--n-jobs", help="Processes; -1: one per core.")] = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
+    ] = None,
+) -> None:
+    """Audit what a model gives away about its members, from a table of scores.
+
+    Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
+    """
+    from divulge.games.corrections import CORRECTIONS
+    from divulge.games.membership import DELTAS, membership
+    from divulge.report import progress
+
+    with progress.stages() as advance:
+        result = membership(
+            table,
+            members=members,
+            nonmembers=nonmembers,
+            truth=truth,
+            score=_words(score),
+            features=_words(features),
+            lower_is_member=lower_is_member,
+            propensity=propensity,
+            reference_score=reference_score,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            corrections=tuple(correction) if correction else CORRECTIONS,
+            estimator=estimator,
+            bootstrap=bootstrap,
+            rng=seed,
+            n_jobs=n_jobs,
+            command="divulge " + shlex.join(sys.argv[1:]),
+            progress=advance,
+        )
+    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

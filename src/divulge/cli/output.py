@@ -1,0 +1,39 @@
+"""What every game does with its result: print, write, and the exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from divulge.result import Result
+
+
+def deliver(
+    result: Result,
+    *,
+    as_json: bool,
+    out: Path | None,
+    report: Path | None,
+    claim: str | None = None,
+) -> None:
+    """Write the files first, then print; exit code 3 where nothing can be concluded."""
+    if report is not None:
+        from divulge.claims import Claim, described
+        from divulge.report import html
+
+        drawn = described(result, Claim.parse(claim)) if claim else None
+        html.write(result, report, claim=drawn)
+    if out is not None:
+        result.save(out)
+    if as_json:
+        typer.echo(result.dumps())
+    else:
+        from divulge.report import terminal
+
+        terminal.print_result(result)
+    for path in (out, report):
+        if path is not None:
+            typer.echo(f"Wrote {path}", err=True)
+    if result.verdict.status == "cannot conclude":
+        raise typer.Exit(3)

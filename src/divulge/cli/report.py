@@ -1,0 +1,25 @@
+"""``divulge report``: rebuild the report of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    result: Annotated[Path, typer.Argument(help="A result written with --out.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")],
+    claim: Annotated[
+        str | None, typer.Option(help="A claim to draw: mu=1 or epsilon=8,...")
+    ] = None,
+) -> None:
+    """Write the HTML report of a result."""
+    from divulge.claims import Claim, described
+    from divulge.report import html
+    from divulge.result import Result
+
+    loaded = Result.load(result)
+    html.write(loaded, out, claim=described(loaded, Claim.parse(claim)) if claim else None)
+    typer.echo(f"Wrote {out}", err=True)

@@ -1,0 +1,334 @@
+"""From audited trials to a Result: verdict, measurements, diagnostics. Holds no records."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.curves import Gaussian
+from divulge.games import corrections, uncertainty
+from divulge.games.draw import Draw
+from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.shift import sensitivity as sensitivity_
+from divulge.shift.adjust import Adjusted
+from divulge.shift.features import Features
+from divulge.shift.prepared import Prepared
+
+Array = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+ROBUST_ODDS = 2.0
+_FPRS = (0.001, 0.01, 0.1)
+_BINS = 20
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known before the audit."""
+
+    drawn: Draw
+    duplicates: npt.NDArray[np.intp] = field(repr=False)
+    features: Features
+    score_names: tuple[str, ...]
+    deltas: tuple[float, ...]
+    error: float
+    provenance: Mapping[str, Any]
+    pools: tuple[int, int]
+    """Members and non-members that the user brought."""
+    game: str = "membership"
+
+
+def no_conclusion(context: Context, reason: str) -> Result:
+    """The honest verdict where nothing can be proved."""
+    return Result(
+        game=context.game,
+        verdict=Verdict(
+            "cannot conclude", False, "Nothing can be concluded.", (reason,)
+        ),
+        bounds=(),
+        trials=_trials(context, None),
+        diagnostics={"draw": _draw(context), "duplicates": _duplicates(context)},
+        provenance=context.provenance,
+    )
+
+
+def result(
+    context: Context,
+    adjusted: Adjusted,
+    audited: corrections.Audit,
+    *,
+    reference: Array | None,
+    bootstrap: int,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Result:
+    """Put everything together; the negative control and the bootstrap are computed here."""
+    prepared = adjusted.prepared
+    control = None
+    if reference is not None:
+        control = uncertainty.negative_control(
+            prepared, reference, context.features.matrix, error=context.error, rng=rng
+        )
+    resampled = None
+    if bootstrap and adjusted.features and prepared.trim is not None:
+        resampled = uncertainty.published(
+            prepared,
+            context.features.matrix,
+            error=context.error,
+            resamples=bootstrap,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+    pure = _headline_epsilon(audited.bounds)
+    curve = sensitivity_.sensitivity(pure)
+    verdict = _verdict(context, adjusted, audited.bounds, curve.gamma_star, control)
+    bounds = audited.bounds + ((resampled.bound,) if resampled is not None else ())
+    diagnostics: dict[str, Any] = {
+        "overlap": _overlap(prepared, audited, adjusted.overlap),
+        "balance": _balance(context.features, prepared, audited),
+        "roc": _roc(prepared, audited.bounds),
+        "sensitivity": {
+            "gamma": curve.gamma,
+            "epsilon": curve.epsilon,
+            "gamma_star": curve.gamma_star,
+        },
+        "draw": _draw(context),
+        "duplicates": _duplicates(context),
+    }
+    if audited.bet is not None:
+        revealed, running = audited.bet.running_bound()
+        diagnostics["wealth"] = {
+            "trials": revealed,
+            "wealth": audited.bet.wealth,
+            "epsilon": running,
+            "goal": 1.0 / audited.bet.error,
+        }
+    if resampled is not None:
+        diagnostics["bootstrap"] = resampled.diagnostics
+    if adjusted.c_lb is not None:
+        diagnostics["blind"] = {"c_lb": adjusted.c_lb, "sees": "the record, not the model"}
+    if control is not None:
+        diagnostics["negative_control"] = {"epsilon": control}
+    if adjusted.quality:
+        diagnostics["nuisance"] = adjusted.quality
+    return Result(
+        game=context.game,
+        verdict=verdict,
+        bounds=bounds,
+        measurements=_measurements(adjusted, audited, curve.gamma_star, pure, control),
+        trials=_trials(context, audited),
+        diagnostics={k: v for k, v in diagnostics.items() if v is not None},
+        provenance=context.provenance,
+    )
+
+
+def _headline_epsilon(bounds: tuple[Bound, ...]) -> float:
+    """The largest headline bound on epsilon: the figure for the sensitivity curve."""
+    values = [b.value for b in bounds if b.headline and b.parameter == "epsilon"]
+    return max(values, default=0.0)
+
+
+def _verdict(
+    context: Context,
+    adjusted: Adjusted,
+    bounds: tuple[Bound, ...],
+    gamma_star: float,
+    control: float | None,
+) -> Verdict:
+    headline = [b for b in bounds if b.headline]
+    leaking = [b for b in headline if floor_to(b.value, 3) > 0.0]
+    sure = f"{100 * (1 - context.error):g}%"
+    if not leaking:
+        sentence = (
+            f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "
+            "This is not a proof of privacy."
+        )
+        return Verdict("no evidence", False, sentence, tuple(_reasons(adjusted, None, control)))
+    parts = [f"{_name(b)} is at least {floor_to(b.value, 3):.3f}" for b in leaking]
+    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    sentence = f"The model gives away its members: with {sure} confidence, {listed}."
+    reasons = tuple(_reasons(adjusted, gamma_star, control))
+    return Verdict("leak", not reasons, sentence, reasons)
+
+
+def _reasons(adjusted: Adjusted, gamma_star: float | None, control: float | None) -> list[str]:
+    """Why a finding is fragile."""
+    reasons = []
+    if not adjusted.features:
+        reasons.append("No features were given: a difference between the groups was not ruled out.")
+    if gamma_star is not None and gamma_star < ROBUST_ODDS:
+        reasons.append(
+            f"An unmeasured shift with an odds ratio of {gamma_star:.2f} would explain the finding "
+            f"away; robust needs at least {ROBUST_ODDS:g}."
+        )
+    if adjusted.c_lb:
+        reasons.append(
+            f"A baseline that does not see the model beats the propensities by {adjusted.c_lb:.2f} "
+            "in log-odds: some shift is left."
+        )
+    if control:
+        reasons.append(
+            f"A reference model that never saw the members shows an epsilon of {control:.2f}: "
+            "residual confounding."
+        )
+    return reasons
+
+
+def _name(bound: Bound) -> str:
+    return bound.parameter if bound.delta is None else f"epsilon at delta {bound.delta:g}"
+
+
+def _measurements(
+    adjusted: Adjusted,
+    audited: corrections.Audit,
+    gamma_star: float,
+    epsilon: float,
+    control: float | None,
+) -> dict[str, Any]:
+    prepared = adjusted.prepared
+    out: dict[str, Any] = {"auc": _auc(prepared.raw, prepared.truth), "gamma_star": gamma_star}
+    for rate in _FPRS:
+        out[f"tpr_at_fpr_{rate:g}"] = _tpr(prepared.raw, prepared.truth, rate)
+    if prepared.trim is not None:
+        out["auc_of_residual_score"] = _auc(
+            prepared.score[prepared.tail], prepared.truth[prepared.tail]
+        )
+        out["allowance_epsilon"] = prepared.allowance
+        out["allowance_mu"] = prepared.allowance_mu
+    if adjusted.c_lb is not None:
+        out["c_lb"] = adjusted.c_lb
+        out["epsilon_tilde"] = max(0.0, epsilon - adjusted.c_lb)
+    if control is not None:
+        out["negative_control_epsilon"] = control
+    if audited.balanced is not None:
+        out["guesses"] = audited.balanced.guesses
+        out["correct_guesses"] = audited.balanced.correct
+    return out
+
+
+def _trials(context: Context, audited: corrections.Audit | None) -> dict[str, Any]:
+    truth = context.drawn.truth
+    out: dict[str, Any] = {
+        "members": int((truth > 0).sum()),
+        "nonmembers": int((truth < 0).sum()),
+        "pool_members": context.pools[0],
+        "pool_nonmembers": context.pools[1],
+        "scores": list(context.score_names),
+        "features": len(context.features.names),
+    }
+    if audited is not None:
+        out["kept"] = int(audited.kept.size)
+        if audited.balanced is not None:
+            out["counted"] = audited.balanced.trials
+        if audited.bet is not None:
+            out["revealed"] = audited.bet.trials
+    return out
+
+
+def _draw(context: Context) -> dict[str, Any]:
+    digest = hashlib.sha256(np.ascontiguousarray(context.drawn.rows).tobytes()).hexdigest()
+    return {
+        "trials": len(context.drawn),
+        "coin": context.drawn.coin,
+        "rows_sha256": digest,
+        "rule": "independent coin flips over the two pools, without replacement",
+    }
+
+
+def _duplicates(context: Context) -> dict[str, Any]:
+    rows = context.duplicates
+    return {"nonmembers_equal_to_a_member": int(rows.size), "first_rows": rows[:10].tolist()}
+
+
+def _overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:
+    edges = np.linspace(0.0, 1.0, _BINS + 1)
+    propensity = expit(prepared.log_odds)
+    kept = np.zeros(propensity.size, dtype=bool)
+    kept[audited.kept] = True
+    kept &= prepared.inside(prepared.log_odds)
+
+    def count(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        return np.histogram(propensity[mask], edges)[0].astype(np.int64)
+
+    member = prepared.truth > 0
+    out: dict[str, Any] = {
+        "edges": edges,
+        "members": count(member),
+        "nonmembers": count(~member),
+        "members_kept": count(member & kept),
+        "nonmembers_kept": count(~member & kept),
+        "share_within": share,
+    }
+    if prepared.trim is not None:
+        out["trim"] = prepared.trim
+    return out
+
+
+def _balance(
+    features: Features, prepared: Prepared, audited: corrections.Audit
+) -> list[dict[str, Any]] | None:
+    """Standardised mean differences of the features before and after balancing."""
+    if not features.names:
+        return None
+    kept = np.zeros(prepared.truth.size, dtype=bool)
+    kept[audited.kept] = True
+    kept &= prepared.inside(prepared.log_odds)
+
+    def difference(mask: npt.NDArray[np.bool_]) -> Array:
+        a, b = (
+            features.matrix[mask & (prepared.truth > 0)],
+            features.matrix[mask & (prepared.truth < 0)],
+        )
+        if len(a) < 2 or len(b) < 2:
+            return np.full(features.matrix.shape[1], np.nan)
+        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2.0)
+        return np.asarray((a.mean(axis=0) - b.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+    before, after = difference(np.ones(kept.size, dtype=bool)), difference(kept)
+    worst = np.argsort(-np.abs(before))[:50]
+    return [
+        {"feature": features.names[j], "before": float(before[j]), "after": float(after[j])}
+        for j in worst
+    ]
+
+
+def _roc(prepared: Prepared, bounds: tuple[Bound, ...]) -> dict[str, Any]:
+    """The ROC of the score as given, and the curve that the headline mu proves."""
+    fpr, tpr = _thin_roc(prepared.raw, prepared.truth)
+    out: dict[str, Any] = {"fpr": fpr, "tpr": tpr, "auc": _auc(prepared.raw, prepared.truth)}
+    mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
+    if mu > 0.0:
+        grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
+        label = f"mu at least {floor_to(mu, 3):.3f}"
+        out["proven"] = {"fpr": grid, "tpr": Gaussian(mu).tpr(grid), "label": label}
+    return out
+
+
+def _thin_roc(score: Array, truth: Array, points: int = 300) -> tuple[Array, Array]:
+    from sklearn.metrics import roc_curve
+
+    fpr, tpr, _ = roc_curve(truth > 0, score)
+    grid = np.concatenate([[0.0], np.geomspace(max(1.0 / score.size, 1e-6), 1.0, points)])
+    at = np.searchsorted(fpr, grid, side="right") - 1
+    return grid, tpr[at]
+
+
+def _auc(score: Array, truth: Array) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(truth > 0, score)) if np.unique(truth).size == 2 else math.nan
+
+
+def _tpr(score: Array, truth: Array, fpr: float) -> float:
+    from sklearn.metrics import roc_curve
+
+    rates, hits, _ = roc_curve(truth > 0, score)
+    return float(hits[np.searchsorted(rates, fpr, side="right") - 1])

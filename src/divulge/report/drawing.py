@@ -1,0 +1,210 @@
+"""How every chart is drawn: clean data, scales, labels, markers, hovering and the frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import altair as alt
+
+from divulge.report.wording import visible
+
+Drawing = alt.Chart | alt.LayerChart
+Row = dict[str, Any]
+
+COLOURS = {
+    "ink": "#1f2933",
+    "muted": "#52606d",
+    "line": "#d3d9e0",
+    "paper": "#fffffe",
+    "first": "#1d5c9e",
+    "second": "#a85200",
+    "third": "#6a3d9a",
+}
+"""Colours of the light theme by role; the page swaps each for its CSS variable of that name."""
+
+HEIGHT = 250
+POINTS = 400
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def numbers(value: Any) -> list[float | None]:
+    """A list of finite numbers, each other entry as None; empty for what is not a list."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [number(v) for v in value] if isinstance(value, list | tuple) else []
+
+
+def entry(diagnostics: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The mapping under a key, empty if there is none."""
+    value = diagnostics.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def pairs(x: Any, y: Any) -> list[tuple[float, float]]:
+    """Two lists side by side without the places where either is unknown, thinned for drawing."""
+    both = zip(numbers(x), numbers(y), strict=False)
+    known = [(a, b) for a, b in both if a is not None and b is not None]
+    if len(known) <= POINTS:
+        return known
+    # The start of a curve is kept whole: a logarithmic axis shows little else.
+    head, tail = known[: POINTS // 3], known[POINTS // 3 :]
+    step = (len(tail) - 1) / (POINTS - len(head) - 1)
+    return head + [tail[round(i * step)] for i in range(POINTS - len(head))]
+
+
+def one_line(text: str) -> str:
+    """Text from outside as a chart can show it."""
+    return visible(" ".join(text.split()))
+
+
+def named_apart(rows: Sequence[Row], key: str) -> list[Row]:
+    """The rows with every name made single-line, visible and unique, so that no two merge."""
+    seen: dict[str, int] = {}
+    out = []
+    for row in rows:
+        name = one_line(row[key]) or "(no name)"
+        seen[name] = seen.get(name, 0) + 1
+        out.append({**row, key: name if seen[name] == 1 else f"{name} ({seen[name]})"})
+    return out
+
+
+def bins(values: Sequence[float], count: int = 30) -> list[Row]:
+    """Equal bins over the range of the values, as rows ``from, to, count, base``."""
+    low, high = min(values), max(values)
+    if high - low <= 1e-12 * max(1.0, abs(low)):
+        low, high = low - 0.05, high + 0.05
+    width = (high - low) / count
+    counts = [0] * count
+    for value in values:
+        counts[min(count - 1, int((value - low) / width))] += 1
+    return [
+        {"from": low + i * width, "to": low + (i + 1) * width, "count": n, "base": 0}
+        for i, n in enumerate(counts)
+    ]
+
+
+def data(rows: list[Row]) -> alt.InlineData:
+    """Rows inside the specification."""
+    return alt.InlineData(values=rows)
+
+
+def chart(rows: list[Row]) -> alt.Chart:
+    """A chart over rows."""
+    return alt.Chart(data(rows))
+
+
+def layered(*drawings: Drawing) -> alt.LayerChart:
+    """Drawings on top of each other."""
+    return alt.LayerChart(layer=list(drawings))
+
+
+def colour_scale(domain: list[str], *roles: str) -> alt.Scale:
+    """One colour of the palette per name."""
+    return alt.Scale(domain=domain, range=[COLOURS[role] for role in roles])
+
+
+def legend(size: int = 140) -> alt.Legend:
+    """A legend below the chart, one line per series, so that it fits a phone."""
+    return alt.Legend(
+        title=None, orient="bottom", direction="vertical", labelLimit=260, symbolSize=size
+    )
+
+
+def axis(form: str, **options: Any) -> alt.Axis:
+    """An axis with a number format; labels that would collide are left out."""
+    return alt.Axis(format=form, labelOverlap=True, labelSeparation=6, **options)
+
+
+def tooltip(**fields: str) -> list[alt.Tooltip]:
+    """What hovering shows: the label and the field of each line."""
+    return [
+        alt.Tooltip(field, title=label, format=".6~g")
+        if field.endswith(":Q")
+        else alt.Tooltip(field, title=label)
+        for label, field in fields.items()
+    ]
+
+
+def hover(base: alt.Chart, colour: str, *, nearest: bool) -> alt.Chart:
+    """Points that appear under the pointer, with the tooltip of ``base``.
+
+    ``nearest`` takes the point nearest along the x axis, wherever the pointer is; the tooltip must
+    then hold numbers only (Vega-Lite 6.4 shows words as "undefined" there).
+    """
+    options: dict[str, Any] = {"nearest": True, "encodings": ["x"]} if nearest else {}
+    near = alt.selection_point(
+        name="near", on="pointerover", clear="pointerout", empty=False, **options
+    )
+    seen = alt.condition(near, alt.value(1), alt.value(0))
+    size = 70 if nearest else 140
+    points: alt.Chart = base.mark_point(size=size, filled=True, color=colour, clip=True)
+    return points.encode(opacity=seen).add_params(near)
+
+
+def label(text: str, align: Literal["left", "right"], **place: Any) -> alt.LayerChart:
+    """Text on the chart, with a halo so that it stays legible over marks."""
+    base = chart([{"text": text}]).encode(text="text:N", **place)
+    style: dict[str, Any] = {"align": align, "fontSize": 12, "dx": 5 if align == "left" else -5}
+    return layered(
+        base.mark_text(stroke=COLOURS["paper"], strokeWidth=4, **style),
+        base.mark_text(color=COLOURS["ink"], **style),
+    )
+
+
+def marker(value: float, text: str, low: float, high: float, *, line: int = 0) -> alt.LayerChart:
+    """A vertical line at a value with its text, on the side where there is room."""
+    rows = [{"at": value, "what": f"{text}: {value:.4g}"}]
+    dash = ([6, 3], [2, 3])[line % 2]
+    rule = (
+        chart(rows)
+        .mark_rule(color=COLOURS["ink"], strokeWidth=2, strokeDash=dash)
+        .encode(x="at:Q", tooltip=tooltip(marker="what:N"))
+    )
+    side: Literal["left", "right"] = "left" if value - low < 0.6 * (high - low) else "right"
+    place = alt.X(datum=value, type="quantitative")
+    return layered(rule, label(text, side, x=place, y=alt.value(9 + 17 * line)))
+
+
+def level(value: float, text: str) -> alt.LayerChart:
+    """A horizontal line at a value with its text above the left end."""
+    rule = (
+        chart([{"at": value, "what": text}])
+        .mark_rule(color=COLOURS["ink"], strokeWidth=1.5, strokeDash=[6, 3])
+        .encode(y="at:Q", tooltip=tooltip(marker="what:N"))
+    )
+    place = alt.Y(datum=value, type="quantitative")
+    return layered(rule, label(text, "left", x=alt.value(0), y=place, yOffset=alt.value(-9)))
+
+
+def finish(drawing: Drawing, description: str, height: int = HEIGHT) -> Drawing:
+    """The frame: as wide as its place on the page, quiet axes, words for a screen reader."""
+    framed: Drawing = (
+        drawing.properties(
+            width="container", height=height, description=description, autosize="fit-x"
+        )
+        .configure(font=FONT, background="transparent")
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=COLOURS["ink"],
+            titleColor=COLOURS["ink"],
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=8,
+            gridColor=COLOURS["line"],
+            domainColor=COLOURS["muted"],
+            tickColor=COLOURS["muted"],
+            tickCount=5,
+        )
+        .configure_legend(labelColor=COLOURS["ink"], labelFontSize=12, symbolStrokeWidth=2)
+    )
+    return framed

@@ -1,0 +1,260 @@
+"""One self-contained HTML file from a result: no network, no records, no statistics.
+
+Everything that came with the data is untrusted text. Jinja escapes it (autoescape is on), charts
+receive it as JSON with ``<`` escaped, and the page's Content-Security-Policy names the hash of the
+one script it may run and forbids every request.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from divulge.report import wording
+from divulge.report.terminal import value_text
+from divulge.result import Result, plain, write_text
+
+if TYPE_CHECKING:
+    from divulge.report.charts import Section
+
+ROWS = 60
+"""The longest series that is also shown as a table beside its chart."""
+
+
+def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
+    """The whole report as one HTML document.
+
+    ``claim`` is what was held against the result: ``text`` (the claim as given), ``status``
+    ("refuted", "not refuted" or "not comparable"), ``sentence``, and perhaps ``curve`` with
+    ``fpr``, ``tpr`` and ``label``, drawn beside the proven one.
+    """
+    diagnostics = dict(plain(result.diagnostics))
+    if claim is not None and "curve" in claim:
+        roc = diagnostics.get("roc")
+        measured = roc if isinstance(roc, Mapping) else {}
+        diagnostics["roc"] = {**measured, "claimed": plain(claim["curve"])}
+    sections, specifications = _sections(diagnostics)
+    script = _script()
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            **_common(result),
+            claim=claim,
+            question=wording.QUESTIONS.get(result.game, ""),
+            meaning=wording.MEANINGS.get(result.verdict.status, ""),
+            measurements=wording.shape(plain(result.measurements)),
+            trials=wording.shape(plain(result.trials)),
+            posterior=wording.shape(plain(result.posterior or {})),
+            sections=sections,
+            checks=_checks(diagnostics, {section["key"] for section in sections}),
+            assumptions=list(dict.fromkeys(a for b in result.bounds for a in b.assumptions)),
+            provenance=_provenance(plain(result.provenance)),
+            specifications=specifications,
+            script=Markup(script),  # noqa: S704  (ours, without data; see _script)
+            script_hash=_hash(script),
+            style=Markup(_source("style.css")),  # noqa: S704  (a file of this package)
+        )
+    )
+
+
+def write(
+    result: Result, path: str | os.PathLike[str], claim: Mapping[str, Any] | None = None
+) -> None:
+    """Write the report, whole or not at all."""
+    write_text(path, page(result, claim))
+
+
+def fragment(result: Result) -> str:
+    """Verdict and bounds without scripts or styles, for a notebook's cell."""
+    return _environment().get_template("fragment.html").render(**_common(result))
+
+
+def _common(result: Result) -> dict[str, Any]:
+    status = result.verdict.status
+    concluded = status != "cannot conclude"
+    return {
+        "title": f"{result.game[:1].upper()}{result.game[1:]} audit",
+        "verdict": result.verdict,
+        "status_class": wording.STATUS_CLASSES.get(status, "open"),
+        "strength": ("robust" if result.verdict.robust else "fragile") if concluded else "",
+        "bounds": [
+            {
+                "parameter": b.parameter,
+                "delta": "" if b.delta is None else f"{b.delta:g}",
+                "value": value_text(b.value),
+                "confidence": wording.percent(b.confidence),
+                "method": b.method,
+                "correction": b.correction,
+                "theorem": b.theorem,
+                "headline": b.headline,
+            }
+            for b in result.bounds
+        ],
+    }
+
+
+def _sections(diagnostics: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What the template shows of each drawn section, and the charts' specifications."""
+    from divulge.report import charts  # Altair is slow to import and only the page needs it
+
+    shown, specifications = [], []
+    for section in charts.SECTIONS:
+        panels = []
+        for panel in section.panels:
+            drawing = panel.draw(diagnostics)
+            if drawing is not None:
+                specification = drawing.to_dict()
+                specification.pop("$schema", None)
+                name = f"chart-{panel.name}"
+                specifications.append({"id": name, "spec": _themed(specification)})
+                words = specification["description"]
+                panels.append({"id": name, "title": panel.title, "description": words})
+        if panels:
+            shown.append(
+                {
+                    "key": section.key,
+                    "title": section.title,
+                    "caption": section.caption,
+                    "panels": panels,
+                    "note": _note(section, diagnostics),
+                    "facts": _facts(diagnostics[section.key]),
+                    "numbers": _numbers(section, diagnostics),
+                    "names": section.key == "balance",  # a chart cuts long names, its table not
+                }
+            )
+    return shown, specifications
+
+
+def _note(section: Section, diagnostics: Mapping[str, Any]) -> str:
+    from divulge.report import charts
+
+    found = diagnostics[section.key]
+    if section.key == "balance" and len(found) > charts.WORST:
+        return f"The {charts.WORST} features that differ most are shown, of {len(found)}."
+    return ""
+
+
+def _facts(value: Any) -> wording.Shape | None:
+    """The single numbers and words that came with a chart's series."""
+    if not isinstance(value, Mapping):
+        return None
+    facts = {k: v for k, v in value.items() if not isinstance(v, list | Mapping)}
+    return wording.shape(facts) if facts else None
+
+
+def _numbers(section: Section, diagnostics: Mapping[str, Any]) -> wording.Shape | None:
+    """The series behind a chart as a table, if short enough to read."""
+    from divulge.report import charts
+
+    value = diagnostics[section.key]
+    if section.key == "balance":
+        return wording.shape(charts.worst_features(diagnostics))
+    series = {k: v for k, v in value.items() if isinstance(v, list)}
+    edges = series.pop("edges", None)
+    if edges:
+        series = {"from": edges[:-1], "to": edges[1:], **series}
+    lengths = {len(v) for v in series.values()}
+    if len(series) < 2 or len(lengths) != 1 or max(lengths) > ROWS:
+        return None
+    return wording.shape(
+        [dict(zip(series, row, strict=True)) for row in zip(*series.values(), strict=True)]
+    )
+
+
+def _checks(diagnostics: Mapping[str, Any], drawn: set[str]) -> list[dict[str, Any]]:
+    """The diagnostics without a chart, those we know first, each as a table."""
+    keys = [k for k in wording.CHECKS if k in diagnostics]
+    keys += [k for k in diagnostics if k not in wording.CHECKS]
+    out = []
+    for key in keys:
+        shape = wording.shape(diagnostics[key])
+        if key not in drawn and not shape.empty:
+            title, caption = wording.CHECKS.get(key, (wording.label(key), ""))
+            out.append({"title": title, "caption": caption, "shape": shape})
+    return out
+
+
+def _provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The command apart, the rest as it comes."""
+    command = provenance.get("command")
+    if isinstance(command, list):
+        command = " ".join(str(part) for part in command)
+    rest = {k: v for k, v in provenance.items() if k != "command"}
+    return {"command": "" if command is None else str(command), "rest": wording.shape(rest)}
+
+
+def _themed(value: Any) -> Any:
+    """The specification with each colour as a CSS variable, so that the page's theme rules it."""
+    from divulge.report.drawing import COLOURS
+
+    names = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
+
+    def swap(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {k: v if k in ("data", "datasets") else swap(v) for k, v in part.items()}
+        if isinstance(part, list):
+            return [swap(v) for v in part]
+        return names.get(part, part) if isinstance(part, str) else part
+
+    return swap(value)
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    """Vega, Vega-Lite and Vega-Embed with the few lines that draw the charts."""
+    import vl_convert
+
+    libraries = vl_convert.javascript_bundle(
+        "window.vegaEmbed = vegaEmbed;", vl_version=_vega_lite_version()
+    )
+    script = f"{libraries}\n{_source('charts.js')}"
+    if "</script" in script.lower() or "<!--" in script:
+        raise RuntimeError("The JavaScript libraries cannot stand inside a script element.")
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _vega_lite_version() -> str:
+    """The Vega-Lite that Altair writes for, as vl_convert names it (``6.4``), or its newest."""
+    import altair
+    import vl_convert
+
+    wanted = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    known = vl_convert.get_vegalite_versions()
+    return wanted if wanted in known else known[-1]
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _source(name: str) -> str:
+    environment = _environment()
+    loader = environment.loader
+    assert loader is not None
+    return loader.get_source(environment, name)[0]
+
+
+def _finalize(value: Any) -> Any:
+    """What an expression of a template prints; markup is ours and stays as it is."""
+    return wording.visible(value) if type(value) is str else value
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("divulge.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

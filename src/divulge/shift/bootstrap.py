@@ -1,0 +1,67 @@
+"""Uncertainty of an estimated propensity: bootstrap of the bound (000, Algorithm 3).
+
+The propensity is refitted on K resamples of the records it was learned from, the bound recomputed
+with the guesses and the luck held fixed, the K values recentred on the bound of the full fit, and
+the lower quantile reported: confidence ``1 - p - p'``. The bound depends on the counts only, so it
+is computed once per distinct count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.errors import require, require_probability
+
+Array = npt.NDArray[np.float64]
+RESAMPLES = 600
+
+
+@dataclass(frozen=True)
+class Bootstrapped:
+    """The point value, the recentred bootstrap values and their lower quantile."""
+
+    point: float
+    values: Array = field(repr=False)
+    lower: float
+    error: float
+
+
+def bootstrap(
+    point: float,
+    recompute: Callable[[npt.NDArray[np.intp]], float],
+    size: int,
+    *,
+    error: float,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    n_jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Bootstrapped:
+    """``recompute(rows)`` refits on these rows of the ``size`` and returns the bound.
+
+    Seeds are drawn beforehand, so the values do not depend on ``n_jobs``. The quantile is the
+    largest value with at most a share ``error`` of the values below it, rounded down.
+    """
+    from joblib import Parallel, delayed
+
+    require_probability("error", error)
+    require(resamples >= 1, f"resamples must be at least 1. Found {resamples}.")
+    seeds = rng.integers(0, 2**63, size=resamples)
+    tasks = (delayed(_one)(recompute, size, int(seed)) for seed in seeds)
+    raw = np.empty(resamples)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    for k, value in enumerate(results):
+        raw[k] = value
+        if progress is not None:
+            progress(k + 1, resamples)
+    values = np.sort(raw + point - np.median(raw))
+    lower = float(values[int(np.floor(error * (resamples - 1)))])
+    return Bootstrapped(point, values, max(0.0, min(lower, point)), error)
+
+
+def _one(recompute: Callable[[npt.NDArray[np.intp]], float], size: int, seed: int) -> float:
+    return recompute(np.random.default_rng(seed).integers(0, size, size=size))

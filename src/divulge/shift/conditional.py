@@ -1,0 +1,75 @@
+"""The corrections of Zero-Run auditing (000): composition, and conditional (tampered) guesses.
+
+*Composition* (Section 4) treats shift as a second mechanism with the worst log-odds of all.
+*Conditional* (Section 5) keeps a correct guess with probability ``b_i`` and counts it as wrong
+otherwise: ``b_i = e^{-|l_i|}`` as printed, or ``e^{-max(0, T_i l_i)}`` signed, which the same
+proof allows and which discounts only guesses that go with the shift.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, ndtri
+
+from divulge.bounds.guessing import Counts
+
+Array = npt.NDArray[np.float64]
+SHIFT_FAILURE = 0.01
+"""delta_DS: the share of records whose log-odds may lie outside the assumed overlap."""
+
+
+@dataclass(frozen=True)
+class WorstShift:
+    """Overlap (000, Assumption 2): ``|l| <= epsilon`` but for probability ``failure``."""
+
+    epsilon: float
+    failure: float
+
+    @property
+    def mu(self) -> float:
+        """``mu_DS = 2 Phi^-1(sigma(eps_DS))``."""
+        return float(-2.0 * ndtri(expit(-self.epsilon)))
+
+
+def worst_shift(log_odds: Array, failure: float = SHIFT_FAILURE) -> WorstShift:
+    """The overlap of these records; the quantile is rounded outwards."""
+    if log_odds.size == 0:
+        return WorstShift(0.0, failure)
+    inside = math.ceil((1.0 - failure) * log_odds.size) - 1
+    return WorstShift(float(np.sort(np.abs(log_odds))[min(inside, log_odds.size - 1)]), failure)
+
+
+def discount(guess: Array, log_odds: Array, *, signed: bool) -> Array:
+    """``b_i``: the probability with which a correct guess is kept."""
+    against = np.maximum(0.0, guess * log_odds) if signed else np.abs(log_odds)
+    return np.exp(-against)
+
+
+def tampered_counts(
+    guess: Array, truth: Array, log_odds: Array, luck: Array, *, signed: bool
+) -> Counts:
+    """Counts after tampering; ``luck`` holds one uniform number per trial, drawn beforehand."""
+    made = guess != 0.0
+    kept = luck < discount(guess, log_odds, signed=signed)
+    correct = made & kept & (guess == truth)
+    return Counts(int(guess.size), int(made.sum()), int(correct.sum()))
+
+
+def aware_confidence(evidence: Array, log_odds: Array, *, signed: bool) -> tuple[Array, Array]:
+    """Propensity-aware ranking: (confidence with the sign of the guess, expected share kept).
+
+    The side guessed is the one with the larger (probability of being right) x ``b_i``; trials are
+    ranked by that product.
+    """
+    best = np.zeros_like(evidence)
+    side = np.ones_like(evidence)
+    for s in (1.0, -1.0):
+        right = expit(s * (evidence + log_odds))
+        value = right * discount(np.full_like(evidence, s), log_odds, signed=signed)
+        better = value > best
+        best, side = np.where(better, value, best), np.where(better, s, side)
+    return side * best, best

@@ -1,0 +1,61 @@
+"""Trials ready to be counted and bet on, whatever is known of the shift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+NO_FEATURES = "no features were given: assumes that the records alone give nothing away"
+KNOWN = "the given propensities are right"
+ESTIMATED = (
+    "what the fitted propensity and prognostic score missed of the shift is within the allowance "
+    "that was deducted"
+)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Arrays are per trial. The head of ``order`` is learned from, the tail is counted."""
+
+    truth: Array = field(repr=False)
+    raw: Array = field(repr=False)
+    """The score as given, larger speaks for membership."""
+    score: Array = field(repr=False)
+    """The score used under correction: what is left after the prognostic score."""
+    log_odds: Array = field(repr=False)
+    """Predicted out of fold on the learned trials, by them on the counted ones."""
+    coin: float
+    """Log-odds of the coin of the draw."""
+    order: Index = field(repr=False)
+    """The order of revelation; its head are the learned trials."""
+    learned: int
+    bet_score: Array = field(repr=False)
+    """The score for betting, predicted from the trials revealed before."""
+    bet_log_odds: Array = field(repr=False)
+    trim: float | None = None
+    """Guess and bet only where ``|log_odds - coin|`` is at most this."""
+    allowance: float = 0.0
+    """What is deducted from epsilon for residual shift."""
+    allowance_mu: float = 0.0
+    assumption: str = KNOWN
+
+    @property
+    def head(self) -> Index:
+        """The learned trials."""
+        return self.order[: self.learned]
+
+    @property
+    def tail(self) -> Index:
+        """The counted trials."""
+        return self.order[self.learned :]
+
+    def inside(self, log_odds: Array) -> npt.NDArray[np.bool_]:
+        """Where there is overlap, by x alone."""
+        if self.trim is None:
+            return np.ones(log_odds.size, dtype=bool)
+        return np.asarray(np.abs(log_odds - self.coin) <= self.trim)

@@ -1,0 +1,205 @@
+"""How is a table read? Files and data frames of any kind, through narwhals, with clear errors."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from divulge.errors import InputError
+
+Array = npt.NDArray[np.float64]
+Frame = nw.DataFrame[Any]
+
+
+def read(source: Any) -> Frame:
+    """A table from a Parquet or CSV file, a data frame of any library, or a mapping of columns."""
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source))
+    if isinstance(source, nw.DataFrame):
+        return source
+    import pyarrow as pa
+
+    if isinstance(source, Mapping):
+        columns = {str(k): _arrow_column(str(k), v) for k, v in source.items()}
+        try:
+            return nw.from_native(pa.table(columns), eager_only=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(f"The columns do not form a table: {error}.") from error
+    if isinstance(source, np.ndarray) and source.ndim == 2:
+        return read({f"x_{j}": source[:, j] for j in range(source.shape[1])})
+    try:
+        return nw.from_native(source, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"Cannot read a table from {type(source).__name__}. Give a Parquet or CSV path, a "
+            "pandas, polars or pyarrow table, a mapping of columns, or a 2-d array."
+        ) from None
+
+
+def _arrow_column(name: str, values: Any) -> Any:
+    import pyarrow as pa
+
+    array = np.asarray(values) if not isinstance(values, pa.Array | pa.ChunkedArray) else None
+    if array is None:
+        return values
+    if array.ndim == 2:
+        return pa.array(list(array))
+    if array.ndim != 1:
+        raise InputError(f"Column {name!r} must have one or two dimensions. Found {array.ndim}.")
+    return pa.array(values if array.dtype == object else array)
+
+
+def _read_file(path: Path) -> Frame:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    kind = path.suffix.lower()
+    try:
+        if kind in (".parquet", ".pq"):
+            table = pyarrow.parquet.read_table(path)
+        elif kind in (".csv", ".tsv", ".txt"):
+            options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
+            table = pyarrow.csv.read_csv(path, parse_options=options)
+        else:
+            raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
+    except (pa.ArrowInvalid, pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read {path}: {error}") from error
+    if table.num_rows == 0:
+        raise InputError(f"{path} has no rows.")
+    if len(set(table.column_names)) != len(table.column_names):
+        twice = next(n for n in table.column_names if table.column_names.count(n) > 1)
+        raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
+    return nw.from_native(table, eager_only=True)
+
+
+def require_columns(frame: Frame, names: Iterable[str], where: str) -> None:
+    """InputError that names a missing column and the nearest that exists."""
+    for name in names:
+        if name in frame.columns:
+            continue
+        near = difflib.get_close_matches(name, frame.columns, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        shown = ", ".join(repr(c) for c in frame.columns[:12])
+        more = ", ..." if len(frame.columns) > 12 else ""
+        raise InputError(f"{where} has no column {name!r}.{hint} It has: {shown}{more}.")
+
+
+def expand(frame: Frame, patterns: Sequence[str], where: str) -> list[str]:
+    """Column names from names and patterns such as ``x_*``, in the table's order per pattern."""
+    found: list[str] = []
+    for pattern in patterns:
+        if pattern in frame.columns:
+            found.append(pattern)
+        elif any(c in pattern for c in "*?["):
+            matches = fnmatch.filter(frame.columns, pattern)
+            if not matches:
+                raise InputError(f"No column of {where} matches the pattern {pattern!r}.")
+            found.extend(matches)
+        else:
+            require_columns(frame, [pattern], where)
+    return list(dict.fromkeys(found))
+
+
+def stack(members: Frame, nonmembers: Frame) -> tuple[Frame, Array]:
+    """Members above non-members, on the columns they share, and the truths."""
+    shared = [c for c in members.columns if c in nonmembers.columns]
+    if not shared:
+        raise InputError("The members and the non-members have no column in common.")
+    rows = (len(members), len(nonmembers))
+    columns: dict[str, Any] = {}
+    for name in shared:
+        first, second = members[name].to_arrow(), nonmembers[name].to_arrow()
+        columns[name] = _joined(first, second, name)
+    truth = np.concatenate([np.ones(rows[0]), -np.ones(rows[1])])
+    import pyarrow as pa
+
+    return nw.from_native(pa.table(columns), eager_only=True), truth
+
+
+def _joined(first: Any, second: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    if first.type != second.type:
+        numeric = [
+            pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_null(t)
+            for t in (first.type, second.type)
+        ]
+        if not all(numeric):
+            raise InputError(
+                f"Column {name!r} is {first.type} among the members and {second.type} among the "
+                "non-members."
+            )
+        first, second = first.cast(pa.float64()), second.cast(pa.float64())
+    chunks = [c for a in (first, second) for c in (a.chunks if hasattr(a, "chunks") else [a])]
+    return pa.chunked_array(chunks, type=first.type)
+
+
+def numbers(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
+    """A column as floats; InputError with the first bad row unless every value is finite."""
+    column = frame[name]
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        raise InputError(f"Column {name!r} of {where} must hold numbers. Found {column.dtype}.")
+    values = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float)
+    if finite:
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InputError(
+                f"Column {name!r} of {where} must be finite. Found {values[row]} in row {row} "
+                f"({int(bad.sum())} of {values.size} rows). Remove or repair these rows."
+            )
+    return values
+
+
+_TRUE = {"1", "1.0", "true", "t", "yes", "y", "member", "in", "train", "training", "+1"}
+_FALSE = {
+    "0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "nonmember", "non-member", "non_member",
+    "out", "test", "holdout",
+}  # fmt: skip
+
+
+def truths(frame: Frame, name: str, where: str) -> Array:
+    """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
+    column = frame[name]
+    missing = int(column.null_count())
+    if missing:
+        raise InputError(f"Column {name!r} of {where} has {missing} missing values.")
+    words = [str(v).strip().lower() for v in column.to_list()]
+    kinds = sorted(set(words))
+    unknown = [k for k in kinds if k not in _TRUE and k not in _FALSE]
+    if unknown or len(kinds) > 2:
+        shown = ", ".join(repr(k) for k in kinds[:5]) + (", ..." if len(kinds) > 5 else "")
+        raise InputError(
+            f"Column {name!r} of {where} must have two values, such as 1/0, true/false, "
+            f"member/nonmember or train/test. Found {len(kinds)}: {shown}."
+        )
+    return np.array([1.0 if w in _TRUE else -1.0 for w in words])
+
+
+def fingerprint(source: Any, frame: Frame, name: str) -> dict[str, str]:
+    """Name and SHA-256: of the file's bytes, or of the values of a table in memory."""
+    digest = hashlib.sha256()
+    if isinstance(source, str | os.PathLike):
+        with Path(source).open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        return {"name": Path(source).name, "sha256": digest.hexdigest()}
+    for column in frame.columns:
+        digest.update(column.encode())
+        values = frame[column].to_list()
+        digest.update(
+            repr(values[:1000]).encode() if len(values) > 100_000 else repr(values).encode()
+        )
+    return {"name": name, "sha256": digest.hexdigest()}

@@ -1,0 +1,219 @@
+"""The report as a browser shows it, from disk, in headless Chromium."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from devtools import Browser, find
+from sample import HOSTILE, hostile, leak, undecided
+
+from divulge.report import charts, html, wording
+from divulge.result import floor_to
+
+CHROMIUM = find()
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium found: install Debian's chromium or set DIVULGE_CHROMIUM"
+)
+RESULTS = {"leak": leak, "hostile": hostile, "undecided": undecided}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert CHROMIUM is not None
+    running = Browser(CHROMIUM)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    paths = {name: folder / f"{name}.html" for name in RESULTS}
+    for name, make in RESULTS.items():
+        html.write(make(), paths[name])
+    return paths
+
+
+def complaints(browser: Browser) -> list[str]:
+    """Exceptions, console warnings and errors, log entries, dialogs, violations, requests."""
+    own = browser.evaluate("location.href")
+    found = [str(e) for e in browser.seen("Runtime.exceptionThrown", "Log.entryAdded")]
+    found += [str(e) for e in browser.seen("Page.javascriptDialogOpening")]
+    found += [str(e["args"]) for e in browser.seen("Runtime.consoleAPICalled")]
+    requests = browser.seen("Network.requestWillBeSent", "Network.webSocketCreated")
+    found += [u for e in requests if (u := e.get("request", e)["url"]) != own]
+    found += browser.evaluate("window.violations")
+    return found + browser.evaluate("performance.getEntriesByType('resource').map(e => e.name)")
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "dark"),
+    [
+        ("leak", 1280, False),
+        ("leak", 390, True),
+        ("hostile", 1280, True),
+        ("hostile", 390, False),
+        ("undecided", 390, False),
+    ],
+)
+def test_loads_draws_and_fits(
+    browser: Browser, pages: dict[str, Path], name: str, width: int, dark: bool
+) -> None:
+    browser.open(pages[name], width=width, dark=dark)
+    assert complaints(browser) == []
+    drawn = browser.evaluate(
+        """[...document.querySelectorAll('.chart')].map(place => {
+            const svg = place.querySelector('svg'), box = svg.getBoundingClientRect();
+            return [place.id, box.width, box.height, box.right,
+                    svg.querySelectorAll('.role-mark path, .role-mark line').length];
+        })"""
+    )
+    expected = [
+        f"chart-{panel.name}"
+        for section in charts.SECTIONS
+        for panel in section.panels
+        if panel.draw(RESULTS[name]().diagnostics) is not None
+    ]
+    assert [chart[0] for chart in drawn] == expected
+    for _, wide, high, right, marks in drawn:
+        assert wide > 250
+        assert high > 100
+        assert right <= width
+        assert marks > 0
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_watch_would_notice(browser: Browser, pages: dict[str, Path]) -> None:
+    """What the other tests count on: the policy stops a request and a script, and both are seen."""
+    browser.open(pages["leak"])
+    browser.evaluate("fetch('http://127.0.0.1:9/x').catch(() => 0)")
+    browser.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'alert(1)';"
+        " document.body.append(s); })()"
+    )
+    time.sleep(0.2)
+    found = browser.evaluate("window.violations")
+    assert any(v.startswith("connect-src") for v in found)
+    assert any(v.startswith("script-src") for v in found)
+    assert complaints(browser)
+    assert not browser.seen("Page.javascriptDialogOpening")
+
+
+def test_numbers_equal_the_json(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["leak"])
+    data = json.loads(leak().dumps())
+    shown = browser.evaluate(
+        """[...document.querySelectorAll('table.cards tbody tr')].map(row =>
+            [row.querySelector('bdi'), ...row.querySelectorAll('[data-label]')]
+                .map(cell => cell.innerText))"""
+    )
+    assert shown == [
+        [
+            b["parameter"],
+            "none" if b["delta"] is None else f"{b['delta']:g}",
+            f"{floor_to(b['value'], 3):.3f}",
+            f"{100 * b['confidence']:g}%",
+            b["method"],
+            b["correction"],
+            b["theorem"],
+        ]
+        for b in data["bounds"]
+    ]
+    headline = browser.evaluate("document.querySelector('.headline .value').innerText")
+    assert headline == f"≥ {floor_to(data['bounds'][0]['value'], 3):.3f}"
+
+
+def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["hostile"])
+    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    text = " ".join(browser.evaluate("document.body.innerText").split())
+    for name in HOSTILE:
+        assert " ".join(wording.visible(name).split()) in text
+    axis = browser.evaluate(
+        "[...document.querySelectorAll('#chart-balance .role-axis-label text')]"
+        ".map(t => t.textContent)"
+    )
+    assert any(t.startswith("<script>alert(1)") for t in axis)
+    assert HOSTILE[6] in axis
+    assert browser.evaluate("document.images.length") == 0
+    assert browser.evaluate("document.scripts.length") == 2
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize(
+    ("chart", "words"),
+    [
+        ("balance", [HOSTILE[0], "before", "0.8"]),
+        ("roc", ["curve", "attack, as measured"]),
+        ("overlap-before", ["group", "members", "records"]),
+        ("wealth", ["trial", "wealth"]),
+        ("sensitivity", ["gamma", "epsilon"]),
+        ("bootstrap", ["repetitions"]),
+    ],
+)
+def test_hovering_tells(
+    browser: Browser, pages: dict[str, Path], chart: str, words: list[str]
+) -> None:
+    browser.open(pages["hostile"])
+    x, y = browser.evaluate(
+        f"""(() => {{
+            const place = document.getElementById('chart-{chart}');
+            place.scrollIntoView({{block: 'center'}});
+            const marks = [...place.querySelectorAll('.mark-symbol.role-mark path')];
+            const bars = [...place.querySelectorAll('.mark-rect.role-mark path')];
+            const mark = marks.length ? marks[{0 if chart == "balance" else 60} % marks.length]
+                : bars[Math.floor(bars.length / {4 if chart.startswith("overlap") else 2})];
+            const box = mark.getBoundingClientRect();
+            return [box.x + box.width / 2, box.y + box.height / 2];
+        }})()"""
+    )
+    for step in (4, 0):
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
+    end = time.monotonic() + 5
+    shown = "document.querySelector('#vg-tooltip-element.visible')?.innerText || ''"
+    while not (text := browser.evaluate(shown)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert all(word in text for word in words), text
+    assert "undefined" not in text
+    assert complaints(browser) == []
+
+
+def luminance(colour: str) -> float:
+    parts = [float(p) / 255 for p in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("medium", ["light", "dark", "print"])
+def test_text_stands_out(browser: Browser, pages: dict[str, Path], medium: str) -> None:
+    """Contrast of at least 4.5 to 1, in charts too; paper is white whatever the screen was."""
+    browser.open(pages["leak"], dark=medium != "light")
+    if medium == "print":
+        scheme = {"name": "prefers-color-scheme", "value": "dark"}
+        browser.call("Emulation.setEmulatedMedia", media="print", features=[scheme])
+    paper, *inks = browser.evaluate(
+        """(() => {
+            const style = (selector) => getComputedStyle(document.querySelector(selector));
+            return [style('body').backgroundColor, style('body').color, style('figcaption').color,
+                    style('summary').color, style('.role-axis-label text').fill,
+                    style('.role-axis-title text').fill, style('.role-legend-label text').fill,
+                    style('#chart-wealth .mark-line path').stroke];
+        })()"""
+    )
+    assert (luminance(paper) < 0.1) == (medium == "dark")
+    for ink in inks:
+        low, high = sorted((luminance(paper), luminance(ink)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (paper, ink)
+
+
+def test_prints(browser: Browser, pages: dict[str, Path], tmp_path: Path) -> None:
+    browser.open(pages["leak"])
+    browser.pdf(tmp_path / "report.pdf")
+    data = (tmp_path / "report.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    assert len(data) > 20_000
+    assert browser.evaluate("document.querySelectorAll('details[open]').length") == 0
