@@ -51,6 +51,12 @@ def command(
     estimator: Annotated[
         str, typer.Option(help="auto (robust stack), logistic or boosting.")
     ] = "auto",
+    calibration: Annotated[
+        str, typer.Option(help="platt or isotonic, for logistic and boosting.")
+    ] = "platt",
+    heldout: Annotated[
+        Path | None, typer.Option(help="Further records (truth, features) for the propensity.")
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
     ] = 0,
@@ -87,6 +93,8 @@ def command(
             error=error,
             corrections=tuple(correction) if correction else CORRECTIONS,
             estimator=estimator,
+            calibration=calibration,
+            heldout=heldout,
             bootstrap=bootstrap,
             rng=seed,
             n_jobs=n_jobs,

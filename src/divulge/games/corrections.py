@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
-NO_SHIFT = "assumes no shift: members and non-members have the same distribution"
+NO_SHIFT = "no shift: members and non-members have the same distribution"
 INDEPENDENT = (
     "the truths of the trials are independent given the records (coin flips over two pools)"
 )

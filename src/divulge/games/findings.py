@@ -48,9 +48,7 @@ def no_conclusion(context: Context, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
     return Result(
         game=context.game,
-        verdict=Verdict(
-            "cannot conclude", False, "Nothing can be concluded.", (reason,)
-        ),
+        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
         bounds=(),
         trials=_trials(context, None),
         diagnostics={"draw": _draw(context), "duplicates": _duplicates(context)},

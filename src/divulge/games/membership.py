@@ -24,6 +24,7 @@ from divulge.games import findings, scoring
 from divulge.result import Result
 from divulge.shift import adjust
 from divulge.shift.features import Features, duplicates, encode
+from divulge.shift.propensity import CALIBRATIONS
 from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
@@ -41,6 +42,8 @@ class Pools:
     propensity: Array | None = field(repr=False)
     score_names: tuple[str, ...]
     inputs: tuple[dict[str, str], ...]
+    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
+    """Features and truths of records that serve the propensity only."""
 
 
 def membership(
@@ -60,6 +63,8 @@ def membership(
     error: float = 0.05,
     corrections: Sequence[str] = corrections_.CORRECTIONS,
     estimator: str = "auto",
+    calibration: str = "platt",
+    heldout: Any = None,
     bootstrap: int = 0,
     rng: int = 0,
     n_jobs: int = 1,
@@ -73,6 +78,7 @@ def membership(
     ``label`` names the column it predicts from the features) or a callable that returns a loss per
     row. ``features`` are what the record alone shows, and what the correction for shift is fitted
     on; ``propensity`` names a column with known probabilities of membership instead.
+    ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     ``reference_score`` is the same score from a model that never saw the members (a negative
     control). The headline bounds hold together with confidence ``1 - error``.
     """
@@ -84,7 +90,11 @@ def membership(
         not unknown,
         f"Unknown correction {unknown[:1]}. Choose from {', '.join(corrections_.CORRECTIONS)}.",
     )
-    require(estimator in adjust.ESTIMATORS, _unknown_estimator(estimator))
+    for name, value, allowed in (
+        ("estimator", estimator, adjust.ESTIMATORS),
+        ("calibration", calibration, CALIBRATIONS),
+    ):
+        require(value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}.")
     pools = read_pools(
         table,
         members=members,
@@ -97,6 +107,7 @@ def membership(
         lower_is_member=lower_is_member,
         propensity=propensity,
         reference_score=reference_score,
+        heldout=heldout,
     )
     return audit_pools(
         pools,
@@ -104,16 +115,13 @@ def membership(
         error=error,
         corrections=corrections,
         estimator=estimator,
+        calibration=calibration,
         bootstrap=bootstrap,
         seed=rng,
         n_jobs=n_jobs,
         command=command,
         progress=progress,
     )
-
-
-def _unknown_estimator(name: str) -> str:
-    return f"Unknown estimator {name!r}. Choose from {', '.join(adjust.ESTIMATORS)}."
 
 
 def read_pools(
@@ -129,6 +137,7 @@ def read_pools(
     lower_is_member: bool | None,
     propensity: str | None,
     reference_score: str | None,
+    heldout: Any = None,
 ) -> Pools:
     """Read and check the tables; every error says what is wrong and where."""
     require(
@@ -175,13 +184,32 @@ def read_pools(
         known = tables.numbers(frame, propensity, where)
         inside = bool(np.all((known > 0.0) & (known < 1.0)))
         require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
-    encoded = encode(frame, names, where)
-    inputs = tuple(
+    encoded, apart = _encoded(frame, names, where, heldout, truth)
+    inputs = [
         tables.fingerprint(source, read, name.removeprefix("the "))
         for (name, source), (_, read) in zip(sources, frames, strict=True)
-    )
+    ]
+    if heldout is not None:
+        inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
     _refuse_overlap(encoded, scores, truths, where)
-    return Pools(truths, scores, encoded, reference, known, score_names, inputs)
+    return Pools(truths, scores, encoded, reference, known, score_names, tuple(inputs), apart)
+
+
+def _encoded(
+    frame: tables.Frame, names: Sequence[str], where: str, heldout: Any, truth: str
+) -> tuple[Features, tuple[Array, Array] | None]:
+    """Features of the pools, and of held-out records if any, encoded together."""
+    if heldout is None:
+        return encode(frame, names, where), None
+    require(len(names) > 0, "Held-out records serve the propensity: name the features.")
+    further = tables.read(heldout)
+    tables.require_columns(further, [truth, *names], "the held-out table")
+    truths = tables.truths(further, truth, "the held-out table")
+    check_both_kinds(truths, "the held-out table")
+    both, _ = tables.stack(frame.select(*names), further.select(*names))
+    encoded = encode(both, names, where)
+    pools = Features(encoded.matrix[: len(frame)], encoded.names)
+    return pools, (encoded.matrix[len(frame) :], truths)
 
 
 def _refuse_overlap(encoded: Features, scores: Array, truths: Array, where: str) -> None:
@@ -204,6 +232,7 @@ def audit_pools(
     error: float = 0.05,
     corrections: Sequence[str] = corrections_.CORRECTIONS,
     estimator: str = "auto",
+    calibration: str = "platt",
     bootstrap: int = 0,
     seed: int = 0,
     n_jobs: int = 1,
@@ -234,7 +263,9 @@ def audit_pools(
     )
     known = None
     if pools.propensity is not None:
-        known = logit(pools.propensity[drawn.rows])
+        members, nonmembers = context.pools
+        reweighted = drawn.log_odds - np.log(members / nonmembers)  # 0 unless the coin was capped
+        known = logit(pools.propensity[drawn.rows]) + reweighted
     reference = None if pools.reference is None else pools.reference[drawn.rows]
     try:
         adjusted = adjust.adjust(
@@ -242,8 +273,7 @@ def audit_pools(
             drawn.truth,
             context.features.matrix,
             coin=drawn.log_odds,
-            known=known,
-            estimator=estimator,
+            source=adjust.Propensities(known, pools.heldout, estimator, calibration),
             error=error,
             rng=rng,
             progress=progress,

@@ -14,7 +14,7 @@ from divulge.bounds.statement import HONEST_GUESSES
 from divulge.games import corrections
 from divulge.result import Bound
 from divulge.shift import conditional, propensity
-from divulge.shift.adjust import adjust
+from divulge.shift.adjust import Propensities, adjust
 from divulge.shift.bootstrap import bootstrap
 from divulge.shift.prepared import Prepared
 
@@ -124,13 +124,13 @@ def negative_control(
     prepared: Prepared, reference: Array, features: Array, *, error: float, rng: np.random.Generator
 ) -> float:
     """The same audit on a model that never saw the members: what it shows is confounding."""
+    known = None if prepared.trim is not None else prepared.log_odds
     again = adjust(
         reference[:, None],
         prepared.truth,
         features,
         coin=prepared.coin,
-        known=None if prepared.trim is not None else prepared.log_odds,
-        estimator="auto",
+        source=Propensities(known=known),
         error=error,
         rng=rng,
     )

@@ -12,6 +12,7 @@ from divulge.mechanisms.scalar import (
     SubsampledGaussianMechanism,
     Tied,
 )
+from divulge.mechanisms.shifted import Shifted, ShiftedTable
 
 __all__ = [
     "GaussianMechanism",
@@ -22,6 +23,8 @@ __all__ = [
     "Null",
     "ProxyError",
     "RandomisedResponse",
+    "Shifted",
+    "ShiftedTable",
     "SubsampledGaussianMechanism",
     "Tied",
     "draw_truths",

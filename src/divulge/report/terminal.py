@@ -35,17 +35,22 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("parameter", overflow="fold")
     table.add_column("at least", justify="right", no_wrap=True)
+    corrected = any(b.correction != "none" for b in bounds)
+    if corrected:
+        table.add_column("correction", no_wrap=True)
     table.add_column("confidence", justify="right", no_wrap=True)
     table.add_column("method", overflow="fold")
     for b in bounds:
         name = escape(parameter_name(b)) + (" *" if b.headline else "")
-        table.add_row(name, value_text(b.value), f"{b.confidence:.4g}", escape(b.method))
+        middle = [escape(b.correction)] if corrected else []
+        table.add_row(name, value_text(b.value), *middle, f"{b.confidence:.4g}", escape(b.method))
     console.print(table)
-    console.print("* the bound a verdict rests on, named beforehand; each bound holds on its own")
-    for method in dict.fromkeys(b.method for b in bounds):
-        theorem = next(b.theorem for b in bounds if b.method == method)
+    console.print("* what a verdict rests on, named beforehand; the others each hold on their own")
+    stated = [b for b in bounds if b.headline] if corrected else list(bounds)
+    for method in dict.fromkeys(b.method for b in stated):
+        theorem = next(b.theorem for b in stated if b.method == method)
         console.print(f"{escape(method)}: {escape(theorem)}")
-    for assumption in dict.fromkeys(a for b in bounds for a in b.assumptions):
+    for assumption in dict.fromkeys(a for b in stated for a in b.assumptions):
         console.print(f"assumes: {escape(assumption)}")
 
 

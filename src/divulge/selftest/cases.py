@@ -20,6 +20,8 @@ from divulge.mechanisms import (
     SubsampledGaussianMechanism,
     Tied,
 )
+from divulge.selftest import audits
+from divulge.selftest.case import Case
 from divulge.selftest.procedures import PROCEDURES, TAU, Procedure
 
 
@@ -53,27 +55,32 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row of the self-test."""
+class Play:
+    """One game of a procedure against a mechanism; picklable by the procedure's name."""
 
-    procedure: Procedure
+    procedure: str
     mechanism: Mechanism
     setting: Setting
-    quick: bool = False
-    """Whether it is part of the quick form."""
 
-    @property
-    def label(self) -> str:
-        return f"{self.procedure.name} | {self.mechanism.name} | {self.setting.name}"
-
-    def claim(self, error: float, rng: np.random.Generator) -> float:
-        """Play the game once and return the claimed lower bound."""
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
         trials = self.mechanism.sample(self.setting.trials, rng, self.setting.log_odds(rng))
-        return self.procedure.run(trials, self.mechanism, error, rng)
+        return PROCEDURES[self.procedure].run(trials, self.mechanism, error, rng)
 
-    def truth(self) -> float:
-        """The exact value that the claim must not exceed."""
-        return self.procedure.truth(self.mechanism)
+
+def case(
+    procedure: Procedure, mechanism: Mechanism, setting: Setting, *, quick: bool = False
+) -> Case:
+    """The row of a procedure, a mechanism and a setting."""
+    return Case(
+        bound=procedure.name,
+        parameter=procedure.parameter,
+        delta=procedure.delta,
+        mechanism=mechanism.name,
+        setting=setting.name,
+        play=Play(procedure.name, mechanism, setting),
+        truth=procedure.truth(mechanism),
+        quick=quick,
+    )
 
 
 NULL = Null()
@@ -108,9 +115,9 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
 
 def cases(*, quick: bool = False, only: str | None = None) -> list[Case]:
     """All cases, those of the quick form, or those whose label contains ``only``."""
-    chosen = [case for case in _all() if case.quick or not quick]
+    chosen = [c for c in (*_all(), *audits.cases()) if c.quick or not quick]
     if only is not None:
-        chosen = [case for case in chosen if only.lower() in case.label.lower()]
+        chosen = [c for c in chosen if only.lower() in c.label.lower()]
     return chosen
 
 
@@ -118,19 +125,19 @@ def _all() -> Iterator[Case]:
     for procedure in PROCEDURES.values():
         if procedure.name in SPECIAL:
             for mechanism, setting in SPECIAL[procedure.name]:
-                yield Case(procedure, mechanism, setting, quick=setting.trials <= 1000)
+                yield case(procedure, mechanism, setting, quick=setting.trials <= 1000)
             continue
         for mechanism in MAIN:
             quick = mechanism in (NULL, RESPONSE)
-            yield Case(procedure, mechanism, MEDIUM, quick=quick)
-            yield Case(procedure, mechanism, SMALL, quick=mechanism is NULL)
+            yield case(procedure, mechanism, MEDIUM, quick=quick)
+            yield case(procedure, mechanism, SMALL, quick=mechanism is NULL)
         for mechanism in MAIN[:2]:
-            yield Case(procedure, mechanism, Setting(100))
-            yield Case(procedure, mechanism, LARGE)
+            yield case(procedure, mechanism, Setting(100))
+            yield case(procedure, mechanism, LARGE)
         for mechanism in OTHERS:
-            yield Case(procedure, mechanism, MEDIUM)
+            yield case(procedure, mechanism, MEDIUM)
         if procedure.prior:
             for setting in PRIORS:
                 for mechanism in MAIN:
                     quick = mechanism in (NULL, RESPONSE)
-                    yield Case(procedure, mechanism, setting, quick=quick)
+                    yield case(procedure, mechanism, setting, quick=quick)

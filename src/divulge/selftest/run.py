@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from divulge.errors import require, require_probability
-from divulge.selftest.cases import Case
+from divulge.selftest.case import Case
 
 ERROR = 0.05
 REPETITIONS, QUICK_REPETITIONS = 2000, 200
@@ -102,7 +102,9 @@ def run(
     require_probability("error", error)
     tasks = []
     for index, case in enumerate(chosen):
-        sizes = [min(_PIECE, repetitions - k) for k in range(0, repetitions, _PIECE)]
+        count = max(1, round(case.share * repetitions))
+        piece = max(1, round(case.share * _PIECE))
+        sizes = [min(piece, count - k) for k in range(0, count, piece)]
         root = np.random.SeedSequence([seed, zlib.crc32(case.label.encode())])
         for child, size in zip(root.spawn(len(sizes)), sizes, strict=True):
             tasks.append(delayed(_piece)(index, case, error, child, size))
@@ -112,28 +114,28 @@ def run(
         claims[index].extend(values)
         if progress is not None:
             progress(done, len(tasks))
-    level = FAMILY_ERROR / max(1, sum(math.isfinite(case.truth()) for case in chosen))
+    level = FAMILY_ERROR / max(1, sum(math.isfinite(case.truth) for case in chosen))
     return [_row(case, values, error, level) for case, values in zip(chosen, claims, strict=True)]
 
 
 def _piece(
     index: int, case: Case, error: float, seed: np.random.SeedSequence, size: int
 ) -> tuple[int, list[float]]:
-    return index, [case.claim(error, np.random.default_rng(child)) for child in seed.spawn(size)]
+    return index, [case.play(error, np.random.default_rng(child)) for child in seed.spawn(size)]
 
 
 def _row(case: Case, claims: Sequence[float], error: float, level: float) -> Row:
-    truth = case.truth()
+    truth = case.truth
     n = len(claims)
     false = int(np.sum(np.asarray(claims) > truth + _SLACK))
     surprise = 1.0 if false == 0 else float(betainc(false, n - false + 1.0, error))
     low, high = exact_interval(false, n)
     return Row(
-        bound=case.procedure.name,
-        parameter=case.procedure.parameter,
-        delta=case.procedure.delta,
-        mechanism=case.mechanism.name,
-        setting=case.setting.name,
+        bound=case.bound,
+        parameter=case.parameter,
+        delta=case.delta,
+        mechanism=case.mechanism,
+        setting=case.setting,
         claimed_error=error,
         repetitions=n,
         false_claims=false,

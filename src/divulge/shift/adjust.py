@@ -1,8 +1,9 @@
 """From scored trials and their features to trials prepared for every correction.
 
-Three cases: no features (nothing is known of the shift), known propensities, and estimated ones.
-Estimated propensities come with a prognostic score, trimming to overlap, a blind baseline and an
-allowance for what both nuisance models may have missed (``robust.py``), or from one simple learner.
+Four cases: no features (nothing is known of the shift), known propensities, propensities fitted on
+held-out records, and estimated ones. The default estimate comes with a prognostic score, trimming
+to overlap, a blind baseline and an allowance for what both nuisance models may have missed
+(``robust.py``); one simple learner, as published, is an option.
 """
 
 from __future__ import annotations
@@ -16,16 +17,30 @@ import numpy.typing as npt
 
 from divulge.errors import CannotConclude
 from divulge.shift import combine, propensity, robust
-from divulge.shift.prepared import ESTIMATED, KNOWN, NO_FEATURES, Prepared
+from divulge.shift.prepared import ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, SIMPLE, Prepared
 
 Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
 Progress = Callable[[str, int, int], None]
-ESTIMATORS = ("auto", "logistic", "boosting")
+ESTIMATORS = ("auto", *propensity.LEARNERS)
 TRIM = 1.5
+FAR = 6.0
 CALIBRATION_SHARE = 0.1
 LEARNED_SHARE = 0.5
 LEAST_OVERLAP = 0.02
 LEAST_TRIALS = 100
+
+
+@dataclass(frozen=True)
+class Propensities:
+    """Where the propensities come from."""
+
+    known: Array | None = field(default=None, repr=False)
+    """Log-odds per trial that the user vouches for."""
+    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
+    """Features and truths of further records, on which the propensity is fitted."""
+    estimator: str = "auto"
+    calibration: str = "platt"
 
 
 @dataclass(frozen=True)
@@ -36,7 +51,7 @@ class Adjusted:
     features: bool
     """Whether the records' features were used at all."""
     overlap: float
-    """Share of the trials inside the trim."""
+    """Share of the counted trials inside the trim."""
     quality: Mapping[str, Any] = field(default_factory=dict)
     c_lb: float | None = None
     """What a blind baseline proves against the propensities."""
@@ -48,29 +63,45 @@ def adjust(
     features: Array,
     *,
     coin: float,
-    known: Array | None,
-    estimator: str,
+    source: Propensities,
     error: float,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Adjusted:
     """Prepare the trials; CannotConclude where there is (almost) no overlap."""
     order = rng.permutation(truth.size)
-    if known is None and features.shape[1] > 0:
-        return _estimated(
-            scores,
-            truth,
-            features,
-            order,
-            coin=coin,
-            estimator=estimator,
-            error=error,
-            rng=rng,
-            progress=progress,
+    if source.known is not None:
+        return _given(scores, truth, order, source.known, coin, KNOWN, rng)
+    if features.shape[1] == 0:
+        nothing = np.full(truth.size, coin)
+        return _given(scores, truth, order, nothing, coin, NO_FEATURES, rng)
+    if source.heldout is not None:
+        log_odds, quality = _from_heldout(features, coin, source, source.heldout, rng)
+        return _given(scores, truth, order, log_odds, coin, HELD_OUT, rng, quality)
+    if truth.size < LEAST_TRIALS:
+        raise CannotConclude(
+            f"{truth.size} trials are too few to estimate the shift from the features; at least "
+            f"{LEAST_TRIALS} are needed."
         )
+    return _estimated(scores, truth, features, order, coin, source, error, rng, progress)
+
+
+def _given(
+    scores: Array,
+    truth: Array,
+    order: Index,
+    log_odds: Array,
+    coin: float,
+    assumption: str,
+    rng: np.random.Generator,
+    quality: Mapping[str, Any] | None = None,
+) -> Adjusted:
+    """Log-odds that do not depend on these trials: a small share of them suffices to learn from."""
     learned = max(1, round(CALIBRATION_SHARE * truth.size))
     score = combine.one_score(scores, truth, order[:learned], rng)
-    log_odds = np.full(truth.size, coin) if known is None else known
+    inside = float(np.mean(np.abs(log_odds - coin) <= FAR))
+    if inside < LEAST_OVERLAP:
+        raise CannotConclude(_no_overlap(inside, FAR))
     prepared = Prepared(
         truth=truth,
         raw=score,
@@ -81,40 +112,57 @@ def adjust(
         learned=learned,
         bet_score=score,
         bet_log_odds=log_odds,
-        assumption=NO_FEATURES if known is None else KNOWN,
+        trim=TRIM if assumption == HELD_OUT else None,
+        assumption=assumption,
     )
-    inside = float(np.mean(np.abs(log_odds - coin) <= 6.0))
-    if inside < LEAST_OVERLAP:
-        raise CannotConclude(_no_overlap(inside, 6.0))
-    return Adjusted(prepared, known is not None, inside)
+    return Adjusted(prepared, assumption != NO_FEATURES, inside, quality or {})
+
+
+def _from_heldout(
+    features: Array,
+    coin: float,
+    source: Propensities,
+    heldout: tuple[Array, Array],
+    rng: np.random.Generator,
+) -> tuple[Array, dict[str, Any]]:
+    """Fit on the held-out records; their share of members is exchanged for the coin's."""
+    x, truth = heldout
+    name = source.estimator
+    if name == "auto":
+        name = propensity.better_learner(x, truth, calibration=source.calibration, rng=rng)
+    predict = propensity.fit_log_odds(
+        x, truth, learner=name, calibration=source.calibration, rng=rng
+    )
+    share = float(np.mean(truth > 0.0))
+    log_odds = predict(features) - np.log(share / (1.0 - share)) + coin
+    return log_odds, {"learner": name, "calibration": source.calibration, "heldout": truth.size}
 
 
 def _estimated(
     scores: Array,
     truth: Array,
     features: Array,
-    order: npt.NDArray[np.intp],
-    *,
+    order: Index,
     coin: float,
-    estimator: str,
+    source: Propensities,
     error: float,
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Adjusted:
     learned = round(LEARNED_SHARE * truth.size)
-    if truth.size < LEAST_TRIALS:
-        raise CannotConclude(
-            f"{truth.size} trials are too few to estimate the shift from the features; at least "
-            f"{LEAST_TRIALS} are needed."
-        )
     score = combine.one_score(scores, truth, order[:learned], rng)
-    if estimator != "auto":
+    simple = source.estimator != "auto"
+    if simple:
         log_odds, quality = propensity.split_fit(
-            features, truth, order, learned, estimator=estimator, rng=rng
+            features,
+            truth,
+            order,
+            learned,
+            learner=source.estimator,
+            calibration=source.calibration,
+            rng=rng,
         )
-        fitted = robust.Fitted(
-            log_odds=log_odds, score=score, bet_log_odds=log_odds, bet_score=score, quality=quality
-        )
+        fitted = robust.Fitted(log_odds, score, log_odds, score, quality)
     else:
         fitted = robust.fit(
             score,
@@ -151,7 +199,7 @@ def _estimated(
         trim=TRIM,
         allowance=fitted.allowance,
         allowance_mu=fitted.allowance_mu,
-        assumption=ESTIMATED,
+        assumption=SIMPLE if simple else ESTIMATED,
     )
     return Adjusted(prepared, True, inside, fitted.quality, fitted.c_lb)
 

@@ -12,6 +12,8 @@ Index = npt.NDArray[np.intp]
 
 NO_FEATURES = "no features were given: assumes that the records alone give nothing away"
 KNOWN = "the given propensities are right"
+HELD_OUT = "the propensities fitted on the held-out records are right"
+SIMPLE = "the propensities of one simple learner are right (the default estimator allows for error)"
 ESTIMATED = (
     "what the fitted propensity and prognostic score missed of the shift is within the allowance "
     "that was deducted"

@@ -123,7 +123,7 @@ def split_fit(
     order: Index,
     learned: int,
     *,
-    estimator: str,
+    learner: str,
     calibration: str = "platt",
     rng: np.random.Generator,
 ) -> tuple[Array, dict[str, Any]]:
@@ -131,17 +131,30 @@ def split_fit(
     head, tail = order[:learned], order[learned:]
     out = np.empty(truth.size)
     out[head] = cross_fit(
-        features[head], truth[head], learner=estimator, calibration=calibration, rng=rng
+        features[head], truth[head], learner=learner, calibration=calibration, rng=rng
     )
     predict = fit_log_odds(
-        features[head], truth[head], learner=estimator, calibration=calibration, rng=rng
+        features[head], truth[head], learner=learner, calibration=calibration, rng=rng
     )
     out[tail] = predict(features[tail])
     return out, {
-        "learner": estimator,
+        "learner": learner,
         "calibration": calibration,
         "log_loss": log_loss(out[head], truth[head]),
     }
+
+
+def better_learner(
+    features: Array, truth: Array, *, calibration: str = "platt", rng: np.random.Generator
+) -> str:
+    """The learner with the smaller cross-fitted log-loss; the bound plays no part."""
+    losses = {
+        name: log_loss(
+            cross_fit(features, truth, learner=name, calibration=calibration, rng=rng), truth
+        )
+        for name in LEARNERS
+    }
+    return min(losses, key=losses.__getitem__)
 
 
 def log_loss(log_odds: Array, truth: Array) -> float:

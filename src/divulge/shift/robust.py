@@ -1,12 +1,18 @@
 """Placeholder."""
+
 from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
 Array = npt.NDArray[np.float64]
 MOST_ALLOWANCE = 1.0
+
+
 @dataclass(frozen=True)
 class Fitted:
     """Nuisance predictions per trial, and the allowance for what they missed."""
@@ -19,4 +25,7 @@ class Fitted:
     allowance: float = 0.0
     allowance_mu: float = 0.0
     c_lb: float | None = None
-def fit(*a, **k): raise NotImplementedError
+
+
+def fit(*a, **k):
+    raise NotImplementedError

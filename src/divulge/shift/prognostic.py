@@ -1,0 +1,206 @@
+"""The prognostic score: what x alone says about a trial's score.
+
+``E[score | x]`` is predicted out of fold by a stack of regressors over *all* trials, without a
+single truth: it is a function of the model and the records, so bets and counted guesses may both
+use it. What is left of the score after subtracting it does not depend on x if nothing leaks, which
+is one half of the double robustness of the audit; the other half is the propensity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import nnls
+from scipy.special import expit
+
+from divulge.shift.design import (
+    CHUNK,
+    FIT_ROWS,
+    Bytes,
+    Design,
+    Model,
+    Records,
+    View,
+    at_most,
+)
+from divulge.shift.groups import fit_clusters, fit_kernel
+from divulge.shift.linear import ridge
+from divulge.shift.terms import Terms, relevance, screen, union
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+FOLDS = 4
+LEARNERS = ("linear", "terms", "terms and boosting", "boosting", "terms and kernel")
+_SEED = 17
+_LEAST_SCALE = 1e-6
+_LARGEST_SCALE_RATIO = 1.5
+
+
+@dataclass(frozen=True)
+class Prognostic:
+    """Per trial: out-of-fold prediction of the score from x, and its conditional scale."""
+
+    mean: Array = field(repr=False)
+    learners: Array = field(repr=False)
+    """The prediction of each learner, one column each."""
+    scale: Array = field(repr=False)
+    """Conditional standard deviation of the score."""
+    terms: Terms = field(repr=False)
+    """Non-linear terms that matter for the score."""
+    relevance: Array = field(repr=False)
+    """Weight of each feature for the score, in [0, 1]."""
+    r2: float
+    """Share of the score's variance that x explains, out of fold."""
+
+    def some(self, rows: Index) -> Prognostic:
+        """These trials only."""
+        return Prognostic(
+            self.mean[rows],
+            self.learners[rows],
+            self.scale[rows],
+            self.terms,
+            self.relevance,
+            self.r2,
+        )
+
+
+def fit_prognostic(
+    score: Array, records: Records, rng: np.random.Generator, folds: int = FOLDS
+) -> Prognostic:
+    """Cross-fit the stack on all trials. Learners are weighted by non-negative least squares."""
+    trials = score.size
+    fold = rng.permutation(trials) % folds
+    design = Design(records)
+    predicted = np.zeros((trials, len(LEARNERS)))
+    terms: list[Terms] = []
+    for k in range(folds):
+        fit_on = at_most(np.flatnonzero(fold != k), FIT_ROWS, rng)
+        model, selected = _fit_fold(design.view(fit_on), score[fit_on], records, _SEED + k)
+        out = np.flatnonzero(fold == k)
+        predicted[out] = design.predict([model], out, len(LEARNERS))
+        terms.append(selected)
+    centre = float(score.mean())
+    mean = centre + (predicted - centre) @ _non_negative_weights(predicted - centre, score - centre)
+    left = score - mean
+    scale = _conditional_scale(left, mean, records, fold % 2, rng)
+    chosen = at_most(np.arange(trials), FIT_ROWS, rng)
+    variance = np.full(chosen.size, mean.var() + left.var())
+    weight = relevance(records.clipped(chosen), (mean - mean.mean())[chosen], variance)
+    r2 = 1.0 - float(left.var() / max(float(score.var()), np.finfo(float).tiny))
+    return Prognostic(mean, predicted, scale, terms[0], weight, r2)
+
+
+def boosted_regressor(bins: Bytes, target: Array, seed: int, rounds: int = 50) -> Any:
+    """Shallow, shrunk gradient boosting on binned columns."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    model = HistGradientBoostingRegressor(
+        max_iter=rounds,
+        learning_rate=0.12,
+        max_leaf_nodes=8,
+        min_samples_leaf=20,
+        l2_regularization=5.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return model.fit(bins, target)
+
+
+def _fit_fold(view: View, score: Array, records: Records, seed: int) -> tuple[Model, Terms]:
+    """The five learners of one fold, and the terms that they selected (in two passes)."""
+    geometry = records.geometry
+    shapes = geometry.univariate(view.clipped)
+    centred = score - score.mean()
+    weight = relevance(view.clipped, centred, np.full(score.size, centred.var()))
+    clusters = fit_clusters(view.clipped, weight, seed)
+    kernel = fit_kernel(view.clipped, weight, seed)
+
+    def columns(rows: View, terms: Terms) -> Array:
+        more = [clusters(rows.clipped), terms.build(geometry, rows.clipped)]
+        return np.concatenate([rows.linear, rows.always, *more], axis=1)
+
+    def selected(left: Array, *, triples: bool) -> Terms:
+        variance = np.full(score.size, left.var())
+        return screen(
+            geometry, view.clipped, left, variance, univariate=shapes, triples=triples
+        )
+
+    linear = ridge(view.linear, score)
+    terms = selected(score - linear(view.linear), triples=True)
+    first = columns(view, terms)
+    terms = union(terms, selected(score - ridge(first, score)(first), triples=False))
+    second = columns(view, terms)
+    rich = ridge(second, score)
+    left = score - rich(second)
+    boosted_rest = boosted_regressor(view.bins, left, seed)
+    boosted = boosted_regressor(view.bins, score, seed + 1)
+    smooth = ridge(kernel(view.clipped), left)
+    lowest, highest = float(score.min()), float(score.max())
+
+    def predict(rows: View) -> Array:
+        base = rich(columns(rows, terms))
+        learners = [
+            linear(rows.linear),
+            base,
+            base + boosted_rest.predict(rows.bins),
+            boosted.predict(rows.bins),
+            base + smooth(kernel(rows.clipped)),
+        ]
+        return np.clip(np.stack(learners, axis=1), lowest, highest)
+
+    return predict, terms
+
+
+def _non_negative_weights(columns: Array, target: Array) -> Array:
+    """Least squares with weights >= 0, from the normal equations with a trace of ridge."""
+    gram = columns.T @ columns
+    gram[np.diag_indices_from(gram)] += 1e-9 * max(float(np.trace(gram)), 1e-300)
+    root = cholesky(gram, lower=True)
+    right = solve_triangular(root, columns.T @ target, lower=True)
+    weights, _ = nnls(root.T, right, maxiter=1000)
+    return np.asarray(weights, dtype=float)
+
+
+def _conditional_scale(
+    left: Array, mean: Array, records: Records, half: Index, rng: np.random.Generator
+) -> Array:
+    """Standard deviation of what is left, given x: ridge of its log size, fitted on the other half.
+
+    Kept within a factor of e^1.5 of its median, so that no record gets an extreme residual.
+    """
+    size = max(float(left.std()), _LEAST_SCALE)
+    log_size = np.log(np.abs(left) + 0.05 * size)
+
+    def columns(rows: Index) -> Array:
+        clipped = records.clipped(rows)
+        own = np.stack([mean[rows], mean[rows] ** 2], axis=1)
+        return np.concatenate([own, clipped, records.geometry.radius(clipped)], axis=1)
+
+    out = np.zeros(left.size)
+    for k in (0, 1):
+        fit_on = at_most(np.flatnonzero(half != k), FIT_ROWS, rng)
+        fit = ridge(columns(fit_on), log_size[fit_on])
+        rest = np.flatnonzero(half == k)
+        for start in range(0, rest.size, CHUNK):
+            part = rest[start : start + CHUNK]
+            out[part] = fit(columns(part))
+    ratio = np.exp(np.clip(out - np.median(out), -_LARGEST_SCALE_RATIO, _LARGEST_SCALE_RATIO))
+    return np.asarray(ratio * max(float(np.sqrt(np.mean((left / ratio) ** 2))), _LEAST_SCALE))
+
+
+def leak_slope(score: Array, prognostic: Prognostic, log_odds: Array, truth: Array) -> float:
+    """How much higher a member's score is: slope of the residual on membership (Robinson)."""
+    surprise = (truth > 0.0) - expit(log_odds)
+    total = float(surprise @ surprise)
+    return float((score - prognostic.mean) @ surprise) / max(total, 1e-9)
+
+
+def residual_score(score: Array, prognostic: Prognostic, log_odds: Array, slope: float) -> Array:
+    """``(score - E[score | x, non-member]) / scale``; that mean is ``E[score | x] - slope pi``."""
+    own = score - prognostic.mean + slope * expit(log_odds)
+    return np.asarray(own / prognostic.scale)
