@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint selftest benchmarks peers clean
+.PHONY: demo test lint browser selftest benchmarks experiments peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -12,7 +12,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.created
-	$(PIP) install --editable .
+	$(PIP) install --editable '.[demo]'
 	touch $@
 
 $(VENV)/.developing: pyproject.toml $(VENV)/.created
@@ -20,9 +20,9 @@ $(VENV)/.developing: pyproject.toml $(VENV)/.created
 	touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
-	$(BIN)/divulge selftest --quick
+	$(BIN)/divulge demo --report report.html
 
-test: $(VENV)/.developing lint
+test: $(VENV)/.developing lint browser
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.developing
@@ -30,11 +30,24 @@ lint: $(VENV)/.developing
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The report is tested in a browser where there is one, or where Debian's can be installed.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		(apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core) >/dev/null \
+		|| echo "No browser could be installed: the browser tests will be skipped."; \
+	else echo "No Chromium found: the browser tests will be skipped."; fi
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
 
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
+	$(BIN)/python benchmarks/membership.py
+
+experiments: $(VENV)/.developing
+	$(BIN)/python experiments/zero_run.py
+	$(BIN)/python experiments/real_shift.py
 
 peers:
 	$(PYTHON) -m venv .venv-peers
@@ -42,4 +55,4 @@ peers:
 	.venv-peers/bin/python benchmarks/peers.py
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist out report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
 """divulge: how much does a trained model give away about its training records?
 
-Submodules are imported on first use, so that ``import divulge`` stays fast.
+Everything is imported on first use, so that ``import divulge`` stays fast.
 """
 
 from __future__ import annotations
@@ -10,36 +10,49 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = (
-    "bounds",
-    "curves",
-    "errors",
-    "mechanisms",
-    "report",
-    "result",
-    "selftest",
-    "shift",
-    "trials",
-)
-
-__all__ = ["__version__", *_SUBMODULES]
-
 if TYPE_CHECKING:
-    from divulge import (  # noqa: F401
+    from divulge import (
         bounds,
+        claims,
         curves,
         errors,
+        games,
         mechanisms,
         report,
         result,
         selftest,
         shift,
+        tables,
         trials,
     )
+    from divulge.games.membership import membership
+    from divulge.result import Result
+
+_FUNCTIONS = {"membership": "divulge.games.membership", "Result": "divulge.result"}
+
+__all__ = [
+    "Result",
+    "__version__",
+    "bounds",
+    "claims",
+    "curves",
+    "errors",
+    "games",
+    "mechanisms",
+    "membership",
+    "report",
+    "result",
+    "selftest",
+    "shift",
+    "tables",
+    "trials",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
+    if name in __all__:
         return importlib.import_module(f"divulge.{name}")
     raise AttributeError(f"module 'divulge' has no attribute {name!r}")
 

@@ -46,7 +46,7 @@ class BettingResult:
     rejected_at: npt.NDArray[np.int64] = field(repr=False)
     """rejected_at[j]: number of revealed trials at which grid point j was rejected."""
     wealth: Array = field(repr=False)
-    """Wealth at the smallest epsilon not yet rejected, after each block."""
+    """Wealth against "nothing leaks" (epsilon 0) after each block; capped at 1e30."""
     blocks: npt.NDArray[np.int64] = field(repr=False)
     step: float = GRID_STEP
 
@@ -118,6 +118,19 @@ class _Game:
     def epsilon(self) -> float:
         return max(0, len(self.rejected_at) - 1) * self.step
 
+    def wealth_against_no_leak(self, blocks: list[int]) -> Array:
+        """The wealth at epsilon 0 as if the game had gone on after it was rejected."""
+        total = np.zeros(self.wealth.size)
+        path = np.empty((self.wealth.size, len(blocks)))
+        start = 0
+        for j, stop in enumerate(blocks):
+            gain = np.log1p(self.odds[start:stop]) - np.log(self.denominator[:, start:stop])
+            total += np.where(self.size[:, start:stop] > 0.0, gain, 0.0).sum(axis=1)
+            path[:, j] = total
+            start = stop
+        mean = np.exp(np.minimum(path, 200.0)).mean(axis=0)
+        return np.asarray(np.minimum(mean, 1e30), dtype=float)
+
 
 def bet(
     scores: npt.ArrayLike,
@@ -157,7 +170,7 @@ def bet(
     x, s, prior = x[order], s[order], prior[order]
     game = _Game(len(fits) if combine == "average" else 1, s.size, error, step, GRID_END)
     likelihood = np.zeros(len(fits))
-    blocks, wealth = [], []
+    blocks: list[int] = []
     growth = 1.5 if "boosting" in learners else 1.25
     for start, stop in _blocks(s.size, growth=growth, first=max(8, known)):
         truth, offset = s[start:stop], prior[start:stop]
@@ -172,12 +185,11 @@ def bet(
         game.reveal(bets, truth, offset)
         likelihood -= np.logaddexp(0.0, -truth * (evidence + offset)).sum(axis=1)
         blocks.append(stop)
-        wealth.append(float(game.wealth.mean()))
         if progress is not None:
             progress(stop, s.size)
         if stop_at is not None and game.epsilon >= stop_at:
             break
-    return _result(game, error, blocks, wealth)
+    return _result(game, error, blocks)
 
 
 def bet_given(
@@ -196,23 +208,22 @@ def bet_given(
     _, s, prior = _check(q[0], truths, log_odds, error)
     require(bool(np.all((q > 0.0) & (q < 1.0))), "probabilities must lie strictly in (0, 1).")
     game = _Game(q.shape[0], s.size, error, step, GRID_END)
-    blocks, wealth = [], []
+    blocks: list[int] = []
     for start, stop in _blocks(s.size, growth=1.25):
         part = q[:, start:stop]
         evidence = np.log(part) - np.log1p(-part) - prior[start:stop]
         game.reveal(evidence, s[start:stop], prior[start:stop])
         blocks.append(stop)
-        wealth.append(float(game.wealth.mean()))
-    return _result(game, error, blocks, wealth)
+    return _result(game, error, blocks)
 
 
-def _result(game: _Game, error: float, blocks: list[int], wealth: list[float]) -> BettingResult:
+def _result(game: _Game, error: float, blocks: list[int]) -> BettingResult:
     return BettingResult(
         epsilon=game.epsilon,
         error=error,
         trials=game.revealed,
         rejected_at=np.array(game.rejected_at, dtype=np.int64),
-        wealth=np.array(wealth),
+        wealth=game.wealth_against_no_leak(blocks),
         blocks=np.array(blocks, dtype=np.int64),
         step=game.step,
     )

@@ -12,7 +12,7 @@ are nested.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +77,7 @@ def audit(
     if "prior" in corrections:
         bet = _bet(prepared, half, rng, progress)
         bounds.append(_from_bet(prepared, bet, half))
+    bounds.sort(key=lambda b: not b.headline)  # what the verdict rests on comes first
     return Audit(tuple(bounds), bet, counts, kept)
 
 
@@ -142,23 +143,35 @@ def _composition(
     coin = np.full(prepared.truth.size, prepared.coin)
     kept = _thinned(prepared, coin, luck)
     counts = _guess(prepared, kept, prepared.raw, error, rng, trimmed=False)
-    worst = conditional.worst_shift(
-        prepared.log_odds[prepared.tail] - prepared.coin, min(conditional.SHIFT_FAILURE, error / 2)
-    )
+    worst = _worst_of_both(prepared, min(conditional.SHIFT_FAILURE, error / 2))
     m, r, c = counts.trials, counts.guesses, counts.correct
     overlap = f"log-odds of at most {worst.epsilon:.3f}, but for a share of {worst.failure:.3g}"
     words = (INDEPENDENT, overlap)
     first = recursion.mu_lower_bound(m, r, c, error, shift_mu=worst.mu, failure=worst.failure)
     second = recursion.mu_lower_bound(m, r, c, error - worst.failure, shift_mu=worst.mu)
     out = [
-        _bound("mu", None, first, error, "composition", (*words, "form I: failure in the curve")),
-        _bound("mu", None, second, error, "composition", (*words, "form II: failure in the error")),
+        replace(
+            _bound("mu", None, first, error, "composition", words),
+            method="recursion, failure in the curve",
+        ),
+        replace(
+            _bound("mu", None, second, error, "composition", words),
+            method="recursion, failure in the error",
+        ),
     ]
     for delta in (0.0, *deltas):
         joint = 1.0 - (1.0 - delta) * (1.0 - worst.failure)
         value = recursion.epsilon_lower_bound(m, r, c, joint, error, shift_epsilon=worst.epsilon)
         out.append(_bound("epsilon", delta, value, error, "composition", words))
     return out
+
+
+def _worst_of_both(prepared: Prepared, failure: float) -> conditional.WorstShift:
+    """000, Assumption 2 asks for overlap in either group: the worse of the two, on the head."""
+    apart = prepared.log_odds[prepared.head] - prepared.coin
+    truth = prepared.truth[prepared.head]
+    both = [conditional.worst_shift(apart[truth == kind], failure) for kind in (1.0, -1.0)]
+    return max(both, key=lambda worst: worst.epsilon)
 
 
 def _conditional(

@@ -193,8 +193,7 @@ def _measurements(
 ) -> dict[str, Any]:
     prepared = adjusted.prepared
     out: dict[str, Any] = {"auc": _auc(prepared.raw, prepared.truth), "gamma_star": gamma_star}
-    for rate in _FPRS:
-        out[f"tpr_at_fpr_{rate:g}"] = _tpr(prepared.raw, prepared.truth, rate)
+    out["tpr_at_fpr"] = {f"{r:g}": _tpr(prepared.raw, prepared.truth, r) for r in _FPRS}
     if prepared.trim is not None:
         out["auc_of_residual_score"] = _auc(
             prepared.score[prepared.tail], prepared.truth[prepared.tail]

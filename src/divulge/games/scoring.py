@@ -73,7 +73,8 @@ def losses(
             raise InputError(
                 f"Column {label!r} has a class the model does not know: {error}"
             ) from None
-        return -np.log(np.clip(probability[np.arange(at.size), at], 1e-300, 1.0))
+        hit = np.clip(probability[np.arange(at.size), at], 1e-300, 1.0)
+        return np.asarray(-np.log(hit), dtype=float)
     if callable(model):
         out = np.asarray(model(nw.to_native(frame)), dtype=float).ravel()
         require(

@@ -9,6 +9,7 @@ leak where there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ from divulge import curves
 from divulge.errors import require
 
 Array = npt.NDArray[np.float64]
+Parts: TypeAlias = tuple[Array, npt.NDArray[np.bool_], Array, Array]
+"""Features, membership, true log-odds, and what the score follows."""
 KINDS = ("none", "linear", "variance", "interaction", "cluster", "heavy tail")
 
 
@@ -72,18 +75,18 @@ class Shifted:
             score = score + prognosis
         return ShiftedTable(x, np.where(member, 1.0, -1.0), score, log_odds)
 
-    def _none(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _none(self, n: int, rng: np.random.Generator) -> Parts:
         x = rng.normal(size=(n, self.columns))
         return x, rng.random(n) < 0.5, np.zeros(n), x[:, 0]
 
-    def _linear(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _linear(self, n: int, rng: np.random.Generator) -> Parts:
         x = rng.normal(size=(n, self.columns))
         direction = rng.normal(size=self.columns)
         z = x @ (direction / np.linalg.norm(direction))
         log_odds = self.size * z
         return x, rng.random(n) < expit(log_odds), log_odds, 0.9 * z + 0.3 * z * z
 
-    def _variance(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _variance(self, n: int, rng: np.random.Generator) -> Parts:
         """Members vary 1.5 times as much in four columns: a linear model is blind to it."""
         member = rng.random(n) < 0.5
         x = rng.normal(size=(n, self.columns))
@@ -93,12 +96,12 @@ class Shifted:
         log_odds = squares * (0.5 - 0.5 / ratio**2) - k * np.log(ratio)
         return x, member, log_odds, squares + np.abs(x[:, :k]).sum(axis=1)
 
-    def _interaction(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _interaction(self, n: int, rng: np.random.Generator) -> Parts:
         x = rng.normal(size=(n, self.columns))
         z = x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3]
         return x, rng.random(n) < expit(z), z, z + 0.3 * x[:, 0]
 
-    def _cluster(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _cluster(self, n: int, rng: np.random.Generator) -> Parts:
         """Ten clusters in eight columns, with other shares among members and non-members."""
         k, q = 10, 8
         centres = 1.3 * rng.normal(size=(k, q))
@@ -111,7 +114,7 @@ class Shifted:
         up, down = (logsumexp(fit + np.log(p), axis=1) for p in shares)
         return x, member, up - down, up - down
 
-    def _heavy_tail(self, n: int, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    def _heavy_tail(self, n: int, rng: np.random.Generator) -> Parts:
         """Members have Student's t with 3 degrees of freedom in four columns."""
         member = rng.random(n) < 0.5
         x = rng.normal(size=(n, self.columns))

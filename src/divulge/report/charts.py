@@ -348,7 +348,7 @@ SECTIONS = (
     Section(
         "wealth",
         "How did the evidence grow?",
-        "A gambler starts with 1 and bets, trial by trial, against the hypothesis under test. "
+        "A gambler starts with 1 and bets, trial by trial, that nothing leaks. "
         "Were it true, the wealth would seldom reach the dashed goal. The second chart shows the "
         "bound that would stand if the audit had stopped there.",
         (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -78,9 +78,16 @@ def print_result(result: Result, console: Console | None = None) -> None:
             table.add_column(overflow="fold")
             table.add_column(overflow="fold")
             for key, value in content.items():
-                shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-                table.add_row(escape(str(key).replace("_", " ")), escape(shown))
+                table.add_row(escape(str(key).replace("_", " ")), escape(_plain(value)))
             console.print(table)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_plain(v)} at {k}" for k, v in value.items())
+    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:

@@ -45,6 +45,9 @@ CHECKS = {
 """Diagnostics shown as tables, in this order: heading and how to read them."""
 
 LABELS = {
+    "allowance_epsilon": "deducted from epsilon for shift that may have been missed",
+    "allowance_mu": "deducted from mu for shift that may have been missed",
+    "auc_of_residual_score": "area under the curve after what the record explains is taken out",
     "auc": "area under the curve (0.5 is guessing)",
     "c_lb": "given away by the record alone (c, at least)",
     "c_plus_epsilon_lb": "given away by record and model together (c + epsilon, at least)",
@@ -55,8 +58,11 @@ LABELS = {
     "log_loss": "log-loss",
     "lower": "lower value reported",
     "members_kept": "members kept",
+    "negative_control_epsilon": "epsilon of a reference model that never saw the members",
     "nonmembers": "non-members",
     "nonmembers_kept": "non-members kept",
+    "pool_members": "members brought",
+    "pool_nonmembers": "non-members brought",
     "point": "value without resampling",
     "sha256": "SHA-256",
     "share_within": "share of the records within the overlap",

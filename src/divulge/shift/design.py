@@ -89,13 +89,20 @@ Model: TypeAlias = Callable[[View], Array]
 
 
 @dataclass(frozen=True)
+class Further:
+    """Columns per trial beyond the features: inputs of linear models and trees, always-in ones."""
+
+    linear: Array = field(repr=False)
+    always: Array = field(repr=False)
+    bins: Bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Design:
-    """Records with further linear inputs and further always-in columns, one row per trial."""
+    """Records, and further columns of theirs if there are any."""
 
     records: Records
-    linear: Array | None = field(default=None, repr=False)
-    always: Array | None = field(default=None, repr=False)
-    linear_bins: Bytes | None = field(default=None, repr=False)
+    more: Further | None = None
 
     def view(self, rows: Index) -> View:
         """The columns of these rows."""
@@ -104,12 +111,16 @@ class Design:
         linear = [features, clipped] if self.records.wide else [features]
         always = [self.records.geometry.always(clipped)]
         bins = [self.records.bins[rows]]
-        if self.linear is not None and self.linear_bins is not None:
-            linear.append(self.linear[rows])
-            bins.append(self.linear_bins[rows])
-        if self.always is not None:
-            always.append(self.always[rows])
-        return View(_side_by_side(linear), clipped, _side_by_side(always), _side_by_side(bins))
+        if self.more is not None:
+            linear.append(self.more.linear[rows])
+            always.append(self.more.always[rows])
+            bins.append(self.more.bins[rows])
+        return View(
+            np.concatenate(linear, axis=1),
+            clipped,
+            np.concatenate(always, axis=1),
+            np.concatenate(bins, axis=1),
+        )
 
     def predict(self, models: Sequence[Model], rows: Index, learners: int) -> Array:
         """Predictions of these rows in chunks, averaged over the models."""
@@ -124,13 +135,9 @@ class Design:
 
 def extended(records: Records, linear: Array, always: Array) -> Design:
     """A design with further inputs."""
-    return Design(records, linear, always, encode_bins(linear, quantile_edges(linear)))
+    return Design(records, Further(linear, always, encode_bins(linear, quantile_edges(linear))))
 
 
 def at_most(rows: Index, most: int, rng: np.random.Generator) -> Index:
     """A random choice of the rows if there are too many."""
     return rows if rows.size <= most else rng.choice(rows, most, replace=False)
-
-
-def _side_by_side(blocks: list[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)

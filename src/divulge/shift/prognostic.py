@@ -126,9 +126,7 @@ def _fit_fold(view: View, score: Array, records: Records, seed: int) -> tuple[Mo
 
     def selected(left: Array, *, triples: bool) -> Terms:
         variance = np.full(score.size, left.var())
-        return screen(
-            geometry, view.clipped, left, variance, univariate=shapes, triples=triples
-        )
+        return screen(geometry, view.clipped, left, variance, univariate=shapes, triples=triples)
 
     linear = ridge(view.linear, score)
     terms = selected(score - linear(view.linear), triples=True)
@@ -151,7 +149,8 @@ def _fit_fold(view: View, score: Array, records: Records, seed: int) -> tuple[Mo
             boosted.predict(rows.bins),
             base + smooth(kernel(rows.clipped)),
         ]
-        return np.clip(np.stack(learners, axis=1), lowest, highest)
+        stacked = np.stack(learners, axis=1)
+        return np.asarray(np.clip(stacked, lowest, highest))
 
     return predict, terms
 

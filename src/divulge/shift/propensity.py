@@ -83,7 +83,7 @@ def _calibrated(
 
     def predict(x: Array) -> Array:
         p = np.asarray(steps.predict(model.decision_function(x)), dtype=float)
-        return np.log(p) - np.log1p(-p)
+        return np.asarray(np.log(p) - np.log1p(-p), dtype=float)
 
     return predict
 

@@ -10,6 +10,7 @@ and the clusters of ``groups.py``, where distances are not drowned by the other 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,9 +36,9 @@ _DISTINCT = 8
 """A column with more distinct values than that is continuous."""
 _TINY = 1e-9
 
-_SHAPES = (
+_SHAPES: tuple[Callable[[Array], Array], ...] = (
     lambda c: c * c,
-    np.abs,
+    lambda c: np.abs(c),
     lambda c: np.log1p(c * c),
     lambda c: np.maximum(c - 1.0, 0.0),
     lambda c: np.maximum(-c - 1.0, 0.0),

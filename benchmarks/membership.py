@@ -1,0 +1,120 @@
+"""Power and scale of membership audits under shift, against the published form in one run.
+
+    python benchmarks/membership.py [power] [bootstrap] [scale --rows 1000000]
+
+Without words all three run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.special import expit
+
+from divulge.games.corrections import audit
+from divulge.games.membership import Pools, audit_pools
+from divulge.shift import propensity
+from divulge.shift.features import Features
+from divulge.shift.prepared import Prepared
+
+CONSOLE = Console(width=110)
+
+
+def linear_table(
+    rows: int, columns: int, shift: float, mu: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features, truths and independent Gaussian scores; log-odds linear with the given sd."""
+    x = rng.normal(size=(rows, columns))
+    direction = rng.normal(size=columns)
+    log_odds = x @ (shift * direction / np.linalg.norm(direction))
+    truth = np.where(rng.random(rows) < expit(log_odds), 1.0, -1.0)
+    return x, truth, mu * (truth > 0) + rng.normal(size=rows)
+
+
+def power(repetitions: int, trials: int = 10_000, columns: int = 20, mu: float = 0.66) -> None:
+    """Propensities estimated on as many other records; every correction on the same counts."""
+    table = Table(
+        "shift sd", "conditional as published", "signed", "balanced", "balanced / published",
+        title=f"mean mu bound of {repetitions} runs, truth {mu:g}, m = {trials:,}, error 0.05",
+    )  # fmt: skip
+    for shift in (0.0, 0.5, 1.0, 2.0, 3.0):
+        found: dict[str, list[float]] = {}
+        for seed in range(repetitions):
+            rng = np.random.default_rng(seed)
+            x, truth, score = linear_table(2 * trials, columns, shift, mu, rng)
+            order = np.arange(truth.size)
+            log_odds, _ = propensity.split_fit(x, truth, order, trials, learner="logistic", rng=rng)
+            prepared = Prepared(
+                truth=truth, raw=score, score=score, log_odds=log_odds, coin=0.0, order=order,
+                learned=trials, bet_score=score, bet_log_odds=log_odds,
+            )  # fmt: skip
+            chosen = ("conditional", "signed", "balanced")
+            audited = audit(prepared, deltas=(), error=0.1, corrections=chosen, rng=rng)
+            for bound in audited.bounds:
+                if bound.parameter == "mu":
+                    found.setdefault(bound.correction, []).append(bound.value)
+        mean = {name: float(np.mean(values)) for name, values in found.items()}
+        table.add_row(
+            f"{shift:g}", f"{mean['conditional']:.3f}", f"{mean['signed']:.3f}",
+            f"{mean['balanced']:.3f}", f"{mean['balanced'] / max(mean['conditional'], 1e-9):.2f}",
+        )  # fmt: skip
+    CONSOLE.print(table)
+
+
+def pools(rows: int, columns: int, shift: float = 1.0, mu: float = 0.66) -> Pools:
+    x, truth, score = linear_table(rows, columns, shift, mu, np.random.default_rng(0))
+    names = tuple(f"x_{j}" for j in range(columns))
+    return Pools(truth, score[:, None], Features(x, names), None, None, ("score",), ())
+
+
+def bootstrap(jobs: int) -> None:
+    """The published bootstrap, K = 600, on 10,000 rows; and the same audit without it."""
+    data = pools(10_000, 20)
+    times = []
+    for resamples in (0, 600):
+        start = time.perf_counter()
+        audit_pools(data, estimator="logistic", bootstrap=resamples, n_jobs=jobs)
+        times.append(time.perf_counter() - start)
+    CONSOLE.print(
+        f"bootstrap, K = 600, 10,000 rows x 20 features, {jobs} processes: {times[1]:.1f} s "
+        f"({times[1] / times[0]:.0f} times the audit without it)"
+    )
+
+
+def scale(rows: int, columns: int = 50) -> None:
+    """End to end from arrays to a result, without bootstrap."""
+    data = pools(rows, columns)
+    start = time.perf_counter()
+    result = audit_pools(data)
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    CONSOLE.print(
+        f"{rows:,} rows x {columns} features end to end: {took:.0f} s, peak memory "
+        f"{peak:.1f} GiB, {result.verdict.sentence}"
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("what", nargs="*", default=[])
+    options.add_argument("--repetitions", type=int, default=20)
+    options.add_argument("--rows", type=int, default=1_000_000)
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    chosen = options.parse_args()
+    what = chosen.what or ["power", "bootstrap", "scale"]
+    if "power" in what:
+        power(chosen.repetitions)
+    if "bootstrap" in what:
+        bootstrap(chosen.jobs)
+    if "scale" in what:
+        scale(chosen.rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""The allowance: how much of a finding the two nuisance models may have missed.
+
+If nothing leaks, a false signal needs an error of the propensity *and* an error of the prognostic
+score that go together; what a bettor can exploit is the slope of membership's log-odds on the
+residual score, the covariance of the two errors. It is estimated in three ways: in a simulated
+world where the fitted models are the truth and nothing leaks; directly, by a U-statistic of
+products of residuals over a rich basis of x; and in families of functions far too large to be
+fitted, but not too large for a U-statistic. The slope is then charged to epsilon at the largest
+residual that still bears on the bet, and to mu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, ndtri
+
+from divulge.shift.design import FIT_ROWS, Records, at_most
+from divulge.shift.groups import fit_kernel
+from divulge.shift.prognostic import Prognostic, fit_prognostic
+from divulge.shift.stack import fit_propensity
+from divulge.shift.terms import relevance
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+FEWEST_BETS = 100
+"""Below that many trials inside the trim nothing can be said."""
+REACH = 2.0
+"""Residual standard deviations at which the slope is charged to epsilon, at least."""
+MU_SCALE = 1.5
+"""How often the slope is charged to mu: the simulated world is smoother than the real one."""
+SECOND_ORDER_MARGIN = 2.0
+"""Standard errors of the second-order slope that are charged on top of it."""
+HIGHER_ORDER_MARGIN = 3.0
+"""Standard errors from which the slope in a family too large to be fitted is charged, twice."""
+_SHARE = 0.6
+_FEWEST_SIMULATED = 30
+_FEWEST_PAIRED = 200
+_HIGHER_ROWS = 4000
+_WAVES = 6
+_BLOCK = 125
+
+
+@dataclass(frozen=True)
+class Nuisances:
+    """What was fitted, per trial, and where it is to be judged."""
+
+    records: Records
+    score: Array = field(repr=False)
+    truth: Array = field(repr=False)
+    log_odds: Array = field(repr=False)
+    prognostic: Prognostic
+    leak: float
+    """Estimated difference between a member's and a non-member's score."""
+    trim: float
+    coin: float
+
+    def inside(self, log_odds: Array) -> npt.NDArray[np.bool_]:
+        """Where there is overlap."""
+        return np.asarray(np.abs(log_odds - self.coin) <= self.trim)
+
+    def some(self, rows: Index) -> Nuisances:
+        """These trials only."""
+        return Nuisances(
+            self.records.some(rows),
+            self.score[rows],
+            self.truth[rows],
+            self.log_odds[rows],
+            self.prognostic.some(rows),
+            self.leak,
+            self.trim,
+            self.coin,
+        )
+
+    def surprises(self) -> tuple[Array, Array]:
+        """Membership and score, each less its prediction; a leak alone must not show in both."""
+        membership = (self.truth > 0.0) - expit(self.log_odds)
+        left = self.score - self.prognostic.mean - self.leak * membership
+        return membership, left / self.prognostic.scale
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Log-odds of membership per standard deviation of the residual score, with its error."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The errors of both models in a world where the fitted ones are the truth."""
+
+    slope: float
+    propensity_error: float
+    """Standard deviation of the error of the log-odds, inside the trim."""
+    prognostic_error: float
+    """Standard deviation of the error of the prognostic score, in residual ones."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What is deducted from each parameter, and how it came about."""
+
+    epsilon: float
+    mu: float
+    slope: float
+    simulated: Simulated
+    second_order: Slope
+    higher_order: Mapping[str, Slope]
+
+    def parts(self) -> dict[str, float]:
+        """Plain numbers for the report; those that could not be computed are left out."""
+        numbers = {
+            "propensity_error": self.simulated.propensity_error,
+            "prognostic_error": self.simulated.prognostic_error,
+            "slope": self.slope,
+            "slope_simulated": self.simulated.slope,
+            "slope_second_order": self.second_order.value,
+            "slope_second_order_standard_error": self.second_order.standard_error,
+        }
+        for name, slope in self.higher_order.items():
+            numbers[f"slope_{name}"] = slope.value
+            numbers[f"slope_{name}_standard_error"] = slope.standard_error
+        return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def estimate_allowance(
+    nuisances: Nuisances,
+    *,
+    bets: int,
+    c_lb: float,
+    rng: np.random.Generator,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Allowance:
+    """The deductions, given the number of bets and what the blind baseline proved.
+
+    Confounding of ``slope`` log-odds per residual standard deviation is worth ``slope`` times the
+    size of the residual to a bettor: it is charged at 2, or where 100 bets are left beyond. It
+    shifts the members' residual by ``slope``, which adds to mu. What the blind baseline proved
+    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu.
+    """
+    progress("simulating without a leak")
+    simulated = simulate(nuisances, rng)
+    progress("looking for missed shift")
+    second = second_order(nuisances, rng)
+    higher = higher_order(nuisances, rng)
+    beyond = [s.value for s in higher.values() if s.value > HIGHER_ORDER_MARGIN * s.standard_error]
+    slope = (
+        max(simulated.slope, 0.0)
+        + max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
+        + SECOND_ORDER_MARGIN * second.standard_error
+    )
+    if bets < FEWEST_BETS or not math.isfinite(slope):
+        return Allowance(math.inf, math.inf, slope, simulated, second, higher)
+    reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))
+    gaussian = 2.0 * float(ndtri(expit(c_lb)))
+    return Allowance(
+        reach * slope + c_lb, MU_SCALE * slope + gaussian, slope, simulated, second, higher
+    )
+
+
+def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
+    """Parametric bootstrap: redraw truths and scores from the fitted models, refit, compare.
+
+    The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder.
+    """
+    n = nuisances.some(at_most(np.arange(len(nuisances.records)), FIT_ROWS, rng))
+    trials = len(n.records)
+    _, noise = n.surprises()
+    truth = np.where(rng.random(trials) < expit(n.log_odds), 1.0, -1.0)
+    score = n.prognostic.mean + n.prognostic.scale * (rng.choice(noise, trials) - noise.mean())
+    prognostic = fit_prognostic(score, n.records, rng, folds=3)
+    order = rng.permutation(trials)
+    cut = int(_SHARE * trials)
+    propensity = fit_propensity(
+        truth, n.records, prognostic, order[:cut], order[cut:], coin=n.coin, rng=rng
+    )
+    inside = n.inside(propensity.predicted)
+    if inside.sum() < _FEWEST_SIMULATED:
+        return Simulated(math.inf, math.inf, math.inf)
+    rows = order[cut:][inside]
+    scale = prognostic.scale[rows]
+    missed_odds = n.log_odds[rows] - propensity.predicted[inside]
+    missed_score = (n.prognostic.mean[rows] - prognostic.mean[rows]) / scale
+    left = (score[rows] - prognostic.mean[rows]) / scale
+    covariance = float(
+        np.mean((missed_odds - missed_odds.mean()) * (missed_score - missed_score.mean()))
+    )
+    return Simulated(
+        covariance / max(float(left.std()), 1e-9),
+        float(missed_odds.std()),
+        float(missed_score.std()),
+    )
+
+
+def second_order(nuisances: Nuisances, rng: np.random.Generator) -> Slope:
+    """Covariance of the two errors from the residuals: a U-statistic over a rich basis of x.
+
+    Both residuals are projected on the basis, leaving each trial's own product out; the
+    covariance of the projections has mean zero unless both models missed the same function of x.
+    """
+    n = _chosen(nuisances, FIT_ROWS, rng)
+    trials = len(n.records)
+    if trials < _FEWEST_PAIRED:
+        return Slope(math.inf, math.inf)
+    basis = _orthonormal(_rich_columns(n))
+    membership, left, unit = _paired(n)
+    own = np.einsum("ij,ij->i", basis, basis)
+    total = float((basis.T @ membership) @ (basis.T @ left)) - float(
+        np.sum(own * membership * left)
+    )
+    error = trials * math.sqrt(basis.shape[1] * membership.var() * left.var())
+    return Slope(total / unit, error / unit)
+
+
+def _chosen(nuisances: Nuisances, most: int, rng: np.random.Generator) -> Nuisances:
+    inside = np.flatnonzero(nuisances.inside(nuisances.log_odds))
+    return nuisances.some(at_most(inside, most, rng))
+
+
+def _paired(n: Nuisances) -> tuple[Array, Array, float]:
+    """Both residuals, centred, and what turns a sum over pairs of trials into a slope."""
+    membership, left = n.surprises()
+    membership, left = membership - membership.mean(), left - left.mean()
+    prior = expit(n.log_odds)
+    unit = membership.size**2 * float((prior * (1.0 - prior)).mean()) * float(left.std())
+    return membership, left, max(unit, 1e-12)
+
+
+def _rich_columns(n: Nuisances) -> Array:
+    geometry, mean = n.records.geometry, n.prognostic.mean
+    clipped = n.records.clipped(np.arange(len(n.records)))
+    centred = mean - mean.mean()
+    weight = relevance(clipped, centred, np.full(mean.size, centred.var()))
+    kernel = fit_kernel(clipped, weight, seed=5, landmarks=150)
+    return np.concatenate(
+        [
+            clipped,
+            clipped[:, geometry.continuous] ** 2,
+            geometry.always(clipped),
+            kernel(clipped),
+            n.prognostic.terms.build(geometry, clipped),
+            n.prognostic.learners,
+            np.stack([mean**2, n.log_odds, n.log_odds**2], axis=1),
+        ],
+        axis=1,
+    )
+
+
+def _orthonormal(columns: Array) -> Array:
+    """Leading principal components, each of mean square one."""
+    trials, width = columns.shape
+    columns = columns - columns.mean(axis=0)
+    columns /= np.maximum(columns.std(axis=0), 1e-9)
+    values, vectors = np.linalg.eigh(columns.T @ columns / trials)
+    keep = np.argsort(-values)[: max(10, trials // 8)]
+    keep = keep[values[keep] > max(1e-3 * values.max() / width, 1e-9)]
+    return np.asarray(columns @ (vectors[:, keep] / np.sqrt(values[keep])))
+
+
+def higher_order(nuisances: Nuisances, rng: np.random.Generator) -> dict[str, Slope]:
+    """The same covariance in families too large to be fitted.
+
+    Products of two, three and four columns, by elementary symmetric polynomials of the products of
+    two records' columns (Newton's identities), and cosines of each column's rank. The slopes are
+    those of independent columns; a sum of mean zero under the null is one in any case.
+    """
+    n = _chosen(nuisances, _HIGHER_ROWS, rng)
+    trials = len(n.records)
+    if trials < _FEWEST_PAIRED:
+        return {}
+    z = np.clip(n.records.clipped(np.arange(trials)), -3.5, 3.5)
+    z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), 1e-9)
+    membership, left, unit = _paired(n)
+    powers = [z**k for k in range(1, 5)]
+    total, variance = np.zeros(3), np.zeros(3)
+    for start in range(0, trials, _BLOCK):
+        block = slice(start, min(start + _BLOCK, trials))
+        rows = np.arange(block.start, block.stop)
+        sums = [power[block] @ power.T for power in powers]
+        for j, kernel in enumerate(_symmetric_polynomials(*sums)):
+            kernel[rows - start, rows] = 0.0
+            total[j] += membership[block] @ (kernel @ left)
+            kernel *= kernel
+            variance[j] += membership[block] ** 2 @ (kernel @ left**2)
+    out = {
+        name: Slope(float(total[j]) / unit, math.sqrt(max(float(variance[j]), 0.0)) / unit)
+        for j, name in enumerate(("pairs", "triples", "quadruples"))
+    }
+    if n.records.geometry.continuous.size:
+        out["waves"] = _waves(z[:, n.records.geometry.continuous], membership, left, unit)
+    return out
+
+
+def _symmetric_polynomials(p1: Array, p2: Array, p3: Array, p4: Array) -> tuple[Array, ...]:
+    """Elementary symmetric polynomials of degree 2, 3, 4 from power sums."""
+    square = p1 * p1
+    return (
+        (square - p2) / 2.0,
+        (p1 * (square - 3.0 * p2) + 2.0 * p3) / 6.0,
+        (square * (square - 6.0 * p2) + 3.0 * p2 * p2 + 8.0 * p1 * p3 - 6.0 * p4) / 24.0,
+    )
+
+
+def _waves(columns: Array, membership: Array, left: Array, unit: float) -> Slope:
+    trials, width = columns.shape
+    rank = (np.argsort(np.argsort(columns, axis=0), axis=0) + 0.5) / trials
+    total = 0.0
+    for frequency in range(1, _WAVES + 1):
+        wave = math.sqrt(2.0) * np.cos(math.pi * frequency * rank)
+        own = np.einsum("ij,ij->i", wave, wave)
+        total += float((membership @ wave) @ (wave.T @ left)) - float(
+            np.sum(own * membership * left)
+        )
+    error = trials * math.sqrt(_WAVES * width * membership.var() * left.var())
+    return Slope(total / unit, error / unit)
