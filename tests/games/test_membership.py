@@ -90,6 +90,18 @@ def test_several_scores_are_combined():
     assert bounds(both, "prior")[("epsilon", 0.0)] > bounds(single, "prior")[("epsilon", 0.0)]
 
 
+def test_a_learned_attack_sees_what_a_score_means_for_a_record():
+    """The sign of the leak depends on a feature: the score alone shows less."""
+    rng = np.random.default_rng(2)
+    data = table(n=8000, shift=0.5, mu=0.0)
+    sign = np.sign(data["x_1"])
+    data["score"] = 1.5 * sign * data["member"] + rng.normal(size=8000)
+    plain = membership(data, score="score", features="x_*", propensity="pi")
+    learned = membership(data, score="score", features="x_*", propensity="pi", attack="learned")
+    plain_mu, learned_mu = (bounds(r, "balanced")[("mu", None)] for r in (plain, learned))
+    assert learned_mu > plain_mu + 0.1
+
+
 @pytest.mark.parametrize("kind", ["classifier", "callable"])
 def test_a_model_in_place_of_the_score(kind):
     from sklearn.ensemble import RandomForestClassifier
@@ -184,6 +196,7 @@ def test_no_record_enters_the_result():
         ({}, {"deltas": (1.0,)}, "delta"),
         ({}, {"corrections": ("magic",)}, "Unknown correction"),
         ({}, {"estimator": "magic"}, "Unknown estimator"),
+        ({}, {"attack": "magic"}, "Unknown attack"),
         ({}, {"calibration": "magic"}, "Unknown calibration"),
         ({}, {"heldout": {"member": [1, 0]}}, "name the features"),
         ({}, {"heldout": {"member": [1, 0]}, "features": "x_*"}, "held-out table has no column"),

@@ -57,6 +57,9 @@ def command(
     heldout: Annotated[
         Path | None, typer.Option(help="Further records (truth, features) for the propensity.")
     ] = None,
+    attack: Annotated[
+        str, typer.Option(help="scores, or learned: boosting on scores and features.")
+    ] = "scores",
     bootstrap: Annotated[
         int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
     ] = 0,
@@ -95,6 +98,7 @@ def command(
             estimator=estimator,
             calibration=calibration,
             heldout=heldout,
+            attack=attack,
             bootstrap=bootstrap,
             rng=seed,
             n_jobs=n_jobs,

@@ -65,6 +65,7 @@ def membership(
     estimator: str = "auto",
     calibration: str = "platt",
     heldout: Any = None,
+    attack: str = "scores",
     bootstrap: int = 0,
     rng: int = 0,
     n_jobs: int = 1,
@@ -79,6 +80,7 @@ def membership(
     row. ``features`` are what the record alone shows, and what the correction for shift is fitted
     on; ``propensity`` names a column with known probabilities of membership instead.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
+    ``attack="learned"`` lets the attack combine scores and features by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
     control). The headline bounds hold together with confidence ``1 - error``.
     """
@@ -93,6 +95,7 @@ def membership(
     for name, value, allowed in (
         ("estimator", estimator, adjust.ESTIMATORS),
         ("calibration", calibration, CALIBRATIONS),
+        ("attack", attack, adjust.ATTACKS),
     ):
         require(value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}.")
     pools = read_pools(
@@ -116,6 +119,7 @@ def membership(
         corrections=corrections,
         estimator=estimator,
         calibration=calibration,
+        attack=attack,
         bootstrap=bootstrap,
         seed=rng,
         n_jobs=n_jobs,
@@ -233,6 +237,7 @@ def audit_pools(
     corrections: Sequence[str] = corrections_.CORRECTIONS,
     estimator: str = "auto",
     calibration: str = "platt",
+    attack: str = "scores",
     bootstrap: int = 0,
     seed: int = 0,
     n_jobs: int = 1,
@@ -276,6 +281,7 @@ def audit_pools(
             source=adjust.Propensities(known, pools.heldout, estimator, calibration),
             error=error,
             rng=rng,
+            attack=attack,
             progress=progress,
         )
     except CannotConclude as reason:

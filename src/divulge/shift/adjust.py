@@ -43,6 +43,9 @@ class Propensities:
     calibration: str = "platt"
 
 
+ATTACKS = ("scores", "learned")
+
+
 @dataclass(frozen=True)
 class Adjusted:
     """Prepared trials, and what is known of the quality of the adjustment."""
@@ -66,39 +69,46 @@ def adjust(
     source: Propensities,
     error: float,
     rng: np.random.Generator,
+    attack: str = "scores",
     progress: Progress | None = None,
 ) -> Adjusted:
-    """Prepare the trials; CannotConclude where there is (almost) no overlap."""
+    """Prepare the trials; CannotConclude where there is (almost) no overlap.
+
+    The attack ranks by the scores, or by a combination of scores and features that is learned on
+    trials that are never counted.
+    """
     order = rng.permutation(truth.size)
+    given = source.known is not None or source.heldout is not None or features.shape[1] == 0
+    learned = max(1, round((CALIBRATION_SHARE if given else LEARNED_SHARE) * truth.size))
+    seen = features if attack == "learned" and features.shape[1] else None
+    score = combine.one_score(scores, truth, order[:learned], rng, seen)
     if source.known is not None:
-        return _given(scores, truth, order, source.known, coin, KNOWN, rng)
+        return _given(score, truth, order, learned, source.known, coin, KNOWN)
     if features.shape[1] == 0:
         nothing = np.full(truth.size, coin)
-        return _given(scores, truth, order, nothing, coin, NO_FEATURES, rng)
+        return _given(score, truth, order, learned, nothing, coin, NO_FEATURES)
     if source.heldout is not None:
         log_odds, quality = _from_heldout(features, coin, source, source.heldout, rng)
-        return _given(scores, truth, order, log_odds, coin, HELD_OUT, rng, quality)
+        return _given(score, truth, order, learned, log_odds, coin, HELD_OUT, quality)
     if truth.size < LEAST_TRIALS:
         raise CannotConclude(
             f"{truth.size} trials are too few to estimate the shift from the features; at least "
             f"{LEAST_TRIALS} are needed."
         )
-    return _estimated(scores, truth, features, order, coin, source, error, rng, progress)
+    return _estimated(score, truth, features, order, learned, coin, source, error, rng, progress)
 
 
 def _given(
-    scores: Array,
+    score: Array,
     truth: Array,
     order: Index,
+    learned: int,
     log_odds: Array,
     coin: float,
     assumption: str,
-    rng: np.random.Generator,
     quality: Mapping[str, Any] | None = None,
 ) -> Adjusted:
     """Log-odds that do not depend on these trials: a small share of them suffices to learn from."""
-    learned = max(1, round(CALIBRATION_SHARE * truth.size))
-    score = combine.one_score(scores, truth, order[:learned], rng)
     inside = float(np.mean(np.abs(log_odds - coin) <= FAR))
     if inside < LEAST_OVERLAP:
         raise CannotConclude(_no_overlap(inside, FAR))
@@ -139,18 +149,17 @@ def _from_heldout(
 
 
 def _estimated(
-    scores: Array,
+    score: Array,
     truth: Array,
     features: Array,
     order: Index,
+    learned: int,
     coin: float,
     source: Propensities,
     error: float,
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Adjusted:
-    learned = round(LEARNED_SHARE * truth.size)
-    score = combine.one_score(scores, truth, order[:learned], rng)
     simple = source.estimator != "auto"
     if simple:
         log_odds, quality = propensity.split_fit(

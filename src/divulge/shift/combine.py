@@ -1,4 +1,9 @@
-"""Several scores made one, learned on trials that are never counted."""
+"""Several scores made one, learned on trials that are never counted.
+
+An attack may also look at the records' features: what a score means can depend on the record. Since
+the combination is trained on membership it also learns the shift; the prognostic score, the prior
+log-odds and balancing take that out again like any other dependence on x.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,19 @@ Array = npt.NDArray[np.float64]
 
 
 def one_score(
-    scores: Array, truth: Array, learned: npt.NDArray[np.intp], rng: np.random.Generator
+    scores: Array,
+    truth: Array,
+    learned: npt.NDArray[np.intp],
+    rng: np.random.Generator,
+    features: Array | None = None,
 ) -> Array:
-    """The score itself, or the evidence of a boosted combination of several.
+    """The score itself, or the evidence of a boosted combination of several (and of features).
 
     On the learned trials the combination is predicted out of fold (two halves), elsewhere by the
     mean of both fits: it depends on the counted trials' scores, never on their truths.
     """
+    if features is not None:
+        scores = np.column_stack([scores, features])
     if scores.shape[1] == 1:
         return np.asarray(scores[:, 0], dtype=float)
     shuffled = rng.permutation(learned)

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 Progress = Callable[[str, int, int], None]
 
-MOST_ALLOWANCE = 1.0
+MOST_ALLOWANCE = 0.6
 """A larger allowance means that nothing can be concluded."""
 STAGES = 6
 _LARGEST_LOG_ODDS = 12.0

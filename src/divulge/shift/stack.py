@@ -187,18 +187,28 @@ def stack_log_odds(columns: Array, outcome: Array) -> tuple[float, Array]:
 
 
 def _stack_active(columns: Array, outcome: Array) -> tuple[float, Array]:
+    """Damped Newton: undamped it can diverge from an over-confident start."""
     count = columns.shape[1]
     design = np.column_stack([np.ones(outcome.size), columns])
     prior = np.r_[0.0, np.full(count, 1.0 / count)]
     penalty = np.r_[1e-6, np.full(count, _SHRINKAGE)]
-    weights = prior.copy()
+
+    def loss(weights: Array) -> float:
+        fit = float(log_losses(design @ weights, outcome).sum())
+        return fit + 0.5 * float(penalty @ (weights - prior) ** 2)
+
+    weights, current = prior, loss(prior)
     for _ in range(25):
         mean = expit(design @ weights)
         curvature = np.maximum(mean * (1.0 - mean), 1e-6)
         hessian = (design.T * curvature) @ design + np.diag(penalty)
         move = np.linalg.solve(hessian, design.T @ (outcome - mean) - penalty * (weights - prior))
-        largest = float(np.abs(move).max())
-        weights = weights + move * min(1.0, 2.0 / max(largest, 1e-9))
-        if largest < 1e-6:
+        size = 1.0
+        while (new := loss(weights + size * move)) > current and size > 1e-4:
+            size *= 0.5
+        if new > current:
+            break
+        weights, current = weights + size * move, new
+        if float(np.abs(move).max()) < 1e-6:
             break
     return float(weights[0]), weights[1:]
