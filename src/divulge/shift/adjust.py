@@ -26,6 +26,7 @@ ESTIMATORS = ("auto", *propensity.LEARNERS)
 TRIM = 1.5
 FAR = 6.0
 CALIBRATION_SHARE = 0.1
+ATTACK_SHARE = 0.3
 LEARNED_SHARE = 0.5
 LEAST_OVERLAP = 0.02
 LEAST_TRIALS = 100
@@ -79,7 +80,9 @@ def adjust(
     """
     order = rng.permutation(truth.size)
     given = source.known is not None or source.heldout is not None or features.shape[1] == 0
-    learned = max(1, round((CALIBRATION_SHARE if given else LEARNED_SHARE) * truth.size))
+    combined = attack == "learned" or scores.shape[1] > 1
+    share = LEARNED_SHARE if not given else ATTACK_SHARE if combined else CALIBRATION_SHARE
+    learned = max(1, round(share * truth.size))
     seen = features if attack == "learned" and features.shape[1] else None
     score = combine.one_score(scores, truth, order[:learned], rng, seen)
     if source.known is not None:

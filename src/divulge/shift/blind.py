@@ -29,6 +29,8 @@ _NEIGHBOURS = 60
 _REFERENCES = 5000
 _LARGEST_EVIDENCE = 5.0
 _ROUNDS = 30
+_SCALED = 5000
+"""Revealed trials per half on which a learner's evidence is scaled, at most."""
 
 
 def blind_evidence(
@@ -61,6 +63,7 @@ def blind_evidence(
     known = fit_on.size
     half = known // 2
     halves = (np.arange(half), np.arange(half, known))
+    checked = np.concatenate([part[:_SCALED] for part in halves])
     learners = (
         _boosting(records, prognostic, rows, log_odds),
         _neighbours(records, prognostic, rows),
@@ -70,9 +73,11 @@ def blind_evidence(
         guess = np.zeros(rows.size)
         for train, out in (halves, halves[::-1]):
             predict = learner(train, outcome[train], offset[train])
-            guess[out] = predict(out)
+            guess[out[:_SCALED]] = predict(out[:_SCALED])
             guess[known:] += 0.5 * predict(np.arange(known, rows.size))
-        scaling = logistic_ridge(guess[:known, None], outcome, offset=offset, penalty=5.0)
+        scaling = logistic_ridge(
+            guess[checked, None], outcome[checked], offset=offset[checked], penalty=5.0
+        )
         if float(scaling.slopes[0]) > 0.0:
             evidence[k, asked] = np.clip(
                 scaling(guess[known:, None]), -_LARGEST_EVIDENCE, _LARGEST_EVIDENCE

@@ -25,24 +25,24 @@ def one_score(
     """The score itself, or the evidence of a boosted combination of several (and of features).
 
     On the learned trials the combination is predicted out of fold (two halves), elsewhere by the
-    mean of both fits: it depends on the counted trials' scores, never on their truths.
+    mean of both fits: it depends on the counted trials' scores, never on their truths. Boosting and
+    logistic regression are weighed by the likelihood of their out-of-fold predictions.
     """
     if features is not None:
         scores = np.column_stack([scores, features])
     if scores.shape[1] == 1:
         return np.asarray(scores[:, 0], dtype=float)
-    shuffled = rng.permutation(learned)
-    halves = np.array_split(shuffled, 2)
-    out = np.zeros(truth.size)
+    halves = np.array_split(rng.permutation(learned), 2)
     seen = np.zeros(truth.size, dtype=bool)
     seen[learned] = True
+    fits = (learners.boosting, learners.logistic)
+    evidence = np.zeros((len(fits), truth.size))
     for fit_on, predict_on in (halves, halves[::-1]):
         blank = np.zeros(fit_on.size)
-        members = [
-            fit(scores[fit_on], truth[fit_on], blank)
-            for fit in (learners.boosting, learners.logistic)
-        ]
-        for predict in members:
-            out[predict_on] += predict(scores[predict_on]) / len(members)
-            out[~seen] += predict(scores[~seen]) / (2.0 * len(members))
-    return out
+        for k, fit in enumerate(fits):
+            predict = fit(scores[fit_on], truth[fit_on], blank)
+            evidence[k, predict_on] = predict(scores[predict_on])
+            evidence[k, ~seen] += 0.5 * predict(scores[~seen])
+    margin = truth[learned] * evidence[:, learned]
+    likelihood = -np.logaddexp(0.0, -margin).sum(axis=1)
+    return learners.mixed(evidence, np.zeros(truth.size), likelihood)
