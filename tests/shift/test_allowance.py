@@ -121,4 +121,27 @@ def test_binary_columns_have_no_waves(rng):
     binary = Nuisances(
         read_records(x, rng), n.score, n.truth, n.log_odds, n.prognostic, 0.0, trim=1.5, coin=0.0
     )
-    assert set(higher_order(binary, rng)) == {"pairs", "triples", "quadruples"}
+    families = {"pairs", "pairs_decorrelated", "triples", "quadruples"}
+    assert set(higher_order(binary, rng)) == families
+
+
+def test_correlated_columns_keep_the_scale_of_a_slope(rng):
+    """Twenty copies of one column, nearly, and a shared error in its square."""
+    n, _ = nuisances()
+    x = rng.standard_normal((ROWS, 1)) + 0.3 * rng.standard_normal((ROWS, 20))
+    hidden = 0.5 * (x[:, 0] ** 2 - x[:, 0].var())
+    truth = np.where(rng.random(ROWS) < expit(hidden), 1.0, -1.0)
+    shared = Nuisances(
+        read_records(x, rng), rng.standard_normal(ROWS) + hidden, truth, np.zeros(ROWS),
+        flat(n), 0.0, trim=1.5, coin=0.0,
+    )  # fmt: skip
+    true = float(hidden.var() / np.sqrt(1.0 + hidden.var()))
+    slope = higher_order(shared, rng)["pairs"]
+    assert slope.value > 5.0 * slope.standard_error
+    assert 0.3 * true < slope.value < 2.0 * true
+    right = Nuisances(
+        shared.records, rng.standard_normal(ROWS), rng.choice([-1.0, 1.0], ROWS), np.zeros(ROWS),
+        flat(n), 0.0, trim=1.5, coin=0.0,
+    )  # fmt: skip
+    for slope in higher_order(right, rng).values():
+        assert abs(slope.value) < 3.5 * slope.standard_error

@@ -19,6 +19,7 @@ def command(
     from divulge.demo import run
     from divulge.report import progress
 
+    output.check(report, None)
     with progress.stages() as advance:
         shown = run(seed=seed, progress=advance)
     typer.echo(shown.story)

@@ -81,6 +81,7 @@ def command(
     from divulge.games.membership import DELTAS, membership
     from divulge.report import progress
 
+    output.check(report, claim)
     with progress.stages() as advance:
         result = membership(
             table,

@@ -9,6 +9,18 @@ import typer
 from divulge.result import Result
 
 
+def check(report: Path | None, claim: str | None) -> None:
+    """What can be wrong with the outputs is said before the work, not after it."""
+    if claim is not None:
+        from divulge.claims import Claim
+
+        Claim.parse(claim)
+    if report is not None:
+        from divulge.report import html
+
+        html.require_charts()
+
+
 def deliver(
     result: Result,
     *,

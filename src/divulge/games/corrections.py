@@ -144,25 +144,20 @@ def _composition(
     kept = _thinned(prepared, coin, luck)
     counts = _guess(prepared, kept, prepared.raw, error, rng, trimmed=False)
     worst = _worst_of_both(prepared, min(conditional.SHIFT_FAILURE, error / 2))
+    rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
     m, r, c = counts.trials, counts.guesses, counts.correct
-    overlap = f"log-odds of at most {worst.epsilon:.3f}, but for a share of {worst.failure:.3g}"
-    words = (INDEPENDENT, overlap)
-    first = recursion.mu_lower_bound(m, r, c, error, shift_mu=worst.mu, failure=worst.failure)
+    first = recursion.mu_lower_bound(m, r, c, error, shift_mu=rare.mu, failure=rare.failure)
     second = recursion.mu_lower_bound(m, r, c, error - worst.failure, shift_mu=worst.mu)
+    in_curve = _bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
+    in_error = _bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
     out = [
-        replace(
-            _bound("mu", None, first, error, "composition", words),
-            method="recursion, failure in the curve",
-        ),
-        replace(
-            _bound("mu", None, second, error, "composition", words),
-            method="recursion, failure in the error",
-        ),
+        replace(in_curve, method="recursion, failure in the curve"),
+        replace(in_error, method="recursion, failure in the error"),
     ]
     for delta in (0.0, *deltas):
-        joint = 1.0 - (1.0 - delta) * (1.0 - worst.failure)
-        value = recursion.epsilon_lower_bound(m, r, c, joint, error, shift_epsilon=worst.epsilon)
-        out.append(_bound("epsilon", delta, value, error, "composition", words))
+        joint = 1.0 - (1.0 - delta) * (1.0 - rare.failure)
+        value = recursion.epsilon_lower_bound(m, r, c, joint, error, shift_epsilon=rare.epsilon)
+        out.append(_bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare))))
     return out
 
 

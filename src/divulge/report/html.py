@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.util
 import os
 from collections.abc import Mapping
 from functools import lru_cache
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from divulge.errors import MissingExtra
 from divulge.report import wording
 from divulge.report.terminal import value_text
 from divulge.result import Result, plain, write_text
@@ -28,6 +30,13 @@ ROWS = 60
 """The longest series that is also shown as a table beside its chart."""
 
 
+def require_charts() -> None:
+    """MissingExtra unless what draws the charts is installed; ask before a long audit."""
+    for package in ("altair", "vl_convert"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra(package, "report")
+
+
 def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
     """The whole report as one HTML document.
 
@@ -35,6 +44,7 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
     ("refuted", "not refuted" or "not comparable"), ``sentence``, and perhaps ``curve`` with
     ``fpr``, ``tpr`` and ``label``, drawn beside the proven one.
     """
+    require_charts()
     diagnostics = dict(plain(result.diagnostics))
     if claim is not None and "curve" in claim:
         roc = diagnostics.get("roc")

@@ -12,7 +12,7 @@ residual that still bears on the bet, and to mu.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +44,7 @@ _FEWEST_PAIRED = 200
 _HIGHER_ROWS = 4000
 _WAVES = 6
 _BLOCK = 125
+_LEAST_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -267,9 +268,11 @@ def _orthonormal(columns: Array) -> Array:
 def higher_order(nuisances: Nuisances, rng: np.random.Generator) -> dict[str, Slope]:
     """The same covariance in families too large to be fitted.
 
-    Products of two, three and four columns, by elementary symmetric polynomials of the products of
-    two records' columns (Newton's identities), and cosines of each column's rank. The slopes are
-    those of independent columns; a sum of mean zero under the null is one in any case.
+    Products of two, three and four columns, and cosines of each column's rank. Without a shared
+    error the sums have mean zero for any columns, but their scale is that of a slope only for
+    independent ones. Real tables are correlated: products are taken of decorrelated columns (of
+    two also as they are, because models err along the dominant directions), and what redundancy is
+    left in a family is divided out.
     """
     n = _chosen(nuisances, _HIGHER_ROWS, rng)
     trials = len(n.records)
@@ -277,46 +280,87 @@ def higher_order(nuisances: Nuisances, rng: np.random.Generator) -> dict[str, Sl
         return {}
     z = np.clip(n.records.clipped(np.arange(trials)), -3.5, 3.5)
     z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), 1e-9)
-    membership, left, unit = _paired(n)
-    powers = [z**k for k in range(1, 5)]
-    total, variance = np.zeros(3), np.zeros(3)
+    residuals = _paired(n)
+    (plain,) = _products(z, 1, *residuals)
+    pairs, triples, quadruples = _products(_decorrelated(z), 3, *residuals)
+    out = {
+        "pairs": plain,
+        "pairs_decorrelated": pairs,
+        "triples": triples,
+        "quadruples": quadruples,
+    }
+    if n.records.geometry.continuous.size:
+        out["waves"] = _waves(z[:, n.records.geometry.continuous], *residuals)
+    return out
+
+
+def _products(
+    columns: Array, families: int, membership: Array, left: Array, unit: float
+) -> list[Slope]:
+    """Slopes in the products of two, then three, then four columns.
+
+    The kernel of a family, a sum over all its functions, is an elementary symmetric polynomial of
+    the products of two records' columns. The redundancy of a family is the mean square of its
+    kernel over the mean of its diagonal: 1 if its functions are uncorrelated and of unit variance.
+    """
+    trials = membership.size
+    powers = [columns**k for k in range(1, families + 2)]
+    total, variance, square, diagonal = np.zeros((4, families))
     for start in range(0, trials, _BLOCK):
         block = slice(start, min(start + _BLOCK, trials))
         rows = np.arange(block.start, block.stop)
         sums = [power[block] @ power.T for power in powers]
-        for j, kernel in enumerate(_symmetric_polynomials(*sums)):
+        for j, kernel in enumerate(_symmetric_polynomials(sums)):
+            diagonal[j] += float(kernel[rows - start, rows].sum())
             kernel[rows - start, rows] = 0.0
             total[j] += membership[block] @ (kernel @ left)
             kernel *= kernel
+            square[j] += float(kernel.sum())
             variance[j] += membership[block] ** 2 @ (kernel @ left**2)
-    out = {
-        name: Slope(float(total[j]) / unit, math.sqrt(max(float(variance[j]), 0.0)) / unit)
-        for j, name in enumerate(("pairs", "triples", "quadruples"))
-    }
-    if n.records.geometry.continuous.size:
-        out["waves"] = _waves(z[:, n.records.geometry.continuous], membership, left, unit)
-    return out
+    redundancy = np.maximum(square / (trials * np.maximum(diagonal, 1e-12)), 1.0)
+    values = total / redundancy / unit
+    errors = np.sqrt(variance) / redundancy / unit
+    return [Slope(float(v), float(e)) for v, e in zip(values, errors, strict=True)]
 
 
-def _symmetric_polynomials(p1: Array, p2: Array, p3: Array, p4: Array) -> tuple[Array, ...]:
-    """Elementary symmetric polynomials of degree 2, 3, 4 from power sums."""
-    square = p1 * p1
-    return (
-        (square - p2) / 2.0,
-        (p1 * (square - 3.0 * p2) + 2.0 * p3) / 6.0,
-        (square * (square - 6.0 * p2) + 3.0 * p2 * p2 + 8.0 * p1 * p3 - 6.0 * p4) / 24.0,
-    )
+def _symmetric_polynomials(sums: list[Array]) -> Iterator[Array]:
+    """Elementary symmetric polynomials of degree 2, 3, 4 from power sums (Newton's identities)."""
+    square = sums[0] * sums[0]
+    yield (square - sums[1]) / 2.0
+    if len(sums) > 2:
+        yield (sums[0] * (square - 3.0 * sums[1]) + 2.0 * sums[2]) / 6.0
+    if len(sums) > 3:
+        first, second, third, fourth = sums
+        yield (
+            square * (square - 6.0 * second)
+            + 3.0 * second * second
+            + 8.0 * first * third
+            - 6.0 * fourth
+        ) / 24.0
+
+
+def _decorrelated(columns: Array) -> Array:
+    """Uncorrelated columns of unit variance, as near to the given ones as can be (ZCA).
+
+    Directions of hardly any variance are not blown up.
+    """
+    columns = columns - columns.mean(axis=0)
+    columns /= np.maximum(columns.std(axis=0), 1e-9)
+    values, vectors = np.linalg.eigh(columns.T @ columns / columns.shape[0])
+    root = (vectors / np.sqrt(np.maximum(values, _LEAST_VARIANCE))) @ vectors.T
+    return np.asarray(columns @ root)
 
 
 def _waves(columns: Array, membership: Array, left: Array, unit: float) -> Slope:
-    trials, width = columns.shape
+    trials = columns.shape[0]
     rank = (np.argsort(np.argsort(columns, axis=0), axis=0) + 0.5) / trials
-    total = 0.0
-    for frequency in range(1, _WAVES + 1):
-        wave = math.sqrt(2.0) * np.cos(math.pi * frequency * rank)
-        own = np.einsum("ij,ij->i", wave, wave)
-        total += float((membership @ wave) @ (wave.T @ left)) - float(
-            np.sum(own * membership * left)
-        )
-    error = trials * math.sqrt(_WAVES * width * membership.var() * left.var())
-    return Slope(total / unit, error / unit)
+    wave = np.concatenate(
+        [math.sqrt(2.0) * np.cos(math.pi * k * rank) for k in range(1, _WAVES + 1)], axis=1
+    )
+    own = np.einsum("ij,ij->i", wave, wave)
+    total = float((membership @ wave) @ (wave.T @ left)) - float(np.sum(own * membership * left))
+    spread = wave.T @ wave / trials
+    square = float(np.sum(spread * spread))
+    redundancy = max(square / float(np.trace(spread)), 1.0)
+    error = trials * math.sqrt(square * membership.var() * left.var())
+    return Slope(total / redundancy / unit, error / redundancy / unit)

@@ -20,6 +20,9 @@ from divulge.bounds.guessing import Counts
 Array = npt.NDArray[np.float64]
 SHIFT_FAILURE = 0.01
 """delta_DS: the share of records whose log-odds may lie outside the assumed overlap."""
+RARE_FAILURE = 1e-5
+"""delta_DS where it is part of the tested curve: the recursion starts at error x correct / trials
+and proves nothing unless delta_DS is far below that."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class WorstShift:
 
     epsilon: float
     failure: float
+
+    def __str__(self) -> str:
+        return f"log-odds of at most {self.epsilon:.3f}, but for a share of {self.failure:g}"
 
     @property
     def mu(self) -> float:
