@@ -14,7 +14,7 @@ The model learns from one half of its group, by coin flips. The same model is au
 - *never seen*: the other half, called members though the model never saw them, against the people
   outside. A real shift and no leak: whatever a bound claims above 0 is false.
 
-Prints a table and writes a CSV under out/.
+Prints a table and writes a CSV under out/. Needs the extra ``demo``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@
 A noisy sum of records on the unit sphere, exactly 0.66-GDP. Members lean towards one direction by
 gamma, non-members by rho x gamma; the attack is the inner product of a record with the release.
 Every correction audits the same trials with the same attack. Estimated propensities come from a
-separate set of the same size and are bootstrapped. Writes a CSV and an SVG under out/.
+separate set of the same size and are bootstrapped. Writes a CSV and an SVG under out/ (the figure
+needs the extra ``report``).
 
 Within a seed every rho has the same members, noise and luck, so that a curve shows the shift and
 not the draw. Records of the propensity set are not part of the release: an auditor who knows them

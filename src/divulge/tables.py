@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import hashlib
+import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -196,10 +197,23 @@ def fingerprint(source: Any, frame: Frame, name: str) -> dict[str, str]:
             while block := stream.read(1 << 20):
                 digest.update(block)
         return {"name": Path(source).name, "sha256": digest.hexdigest()}
-    for column in frame.columns:
-        digest.update(column.encode())
-        values = frame[column].to_list()
-        digest.update(
-            repr(values[:1000]).encode() if len(values) > 100_000 else repr(values).encode()
-        )
+    import pyarrow as pa
+
+    table = frame.to_arrow().combine_chunks()
+    with pa.ipc.new_stream(_Sink(digest.update), table.schema.remove_metadata()) as stream:
+        stream.write_table(table.replace_schema_metadata(None))
     return {"name": name, "sha256": digest.hexdigest()}
+
+
+class _Sink(io.RawIOBase):
+    """A file that only feeds what is written to it into a digest."""
+
+    def __init__(self, feed: Callable[[bytes], None]) -> None:
+        self._feed = feed
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._feed(bytes(data))
+        return len(data)

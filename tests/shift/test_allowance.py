@@ -82,15 +82,15 @@ def test_a_leak_alone_does_not_show():
 
 
 def test_the_simulated_world_has_the_errors_of_the_fit():
-    many, rng = nuisances(rows=4000, shift=1.0)
-    few, _ = nuisances(rows=600, shift=1.0)
+    many, rng = nuisances(rows=2500, shift=1.0)
+    few, _ = nuisances(rows=500, shift=1.0)
     well, badly = simulate(many, rng), simulate(few, rng)
     assert 0.0 < well.propensity_error < badly.propensity_error
     assert 0.0 < well.prognostic_error < badly.prognostic_error
 
 
 def test_what_the_blind_baseline_proved_is_deducted_too():
-    n, _ = nuisances()
+    n, _ = nuisances(rows=800)
     plain, blind = (
         estimate_allowance(n, bets=1000, c_lb=c, rng=np.random.default_rng(1)) for c in (0.0, 0.5)
     )
@@ -99,7 +99,7 @@ def test_what_the_blind_baseline_proved_is_deducted_too():
 
 
 def test_more_bets_reach_further():
-    n, _ = nuisances()
+    n, _ = nuisances(rows=800)
     few, many = (
         estimate_allowance(n, bets=b, c_lb=0.0, rng=np.random.default_rng(1)).epsilon
         for b in (1000, 1_000_000)

@@ -86,9 +86,9 @@ def test_bets_use_what_was_revealed_before(fitted):
 
 
 def test_a_leak_stays_in_the_residual_score():
-    score, truth, features = world(2000, leak=1.0)
+    score, truth, features = world(1600, leak=1.0)
     result, order = fit(score, truth, features)
-    tail = order[1000:]
+    tail = order[800:]
     inside = tail[np.abs(result.log_odds[tail]) <= TRIM]
     surprise = (truth[inside] > 0) - expit(result.log_odds[inside])
     assert np.corrcoef(result.score[inside], surprise)[0, 1] > 0.3
@@ -97,9 +97,9 @@ def test_a_leak_stays_in_the_residual_score():
 
 
 def test_a_loaded_coin():
-    score, truth, features = world(2500, coin=2.0)
+    score, truth, features = world(2000, coin=2.0)
     result, _ = fit(score, truth, features, coin=2.0)
-    check(result, 2500)
+    check(result, 2000)
     assert np.median(result.log_odds) == pytest.approx(2.0, abs=0.5)
     assert result.allowance < 1.5
 
@@ -129,6 +129,7 @@ FEATURES = {
     "duplicated": lambda rng, rows: np.repeat(rng.standard_normal((rows, 2)), 3, axis=1),
 }
 SCORES = {
+    "one differs": lambda rng, x: (np.arange(len(x)) == 7).astype(float),
     "normal": lambda rng, x: x[:, 0] / (1.0 + np.abs(x[:, 0])) + rng.standard_normal(len(x)),
     "two values": lambda rng, x: (rng.random(len(x)) < 0.5).astype(float),
     "ties": lambda rng, x: np.round(np.maximum(rng.standard_normal(len(x)) - 1.0, 0.0), 1),
@@ -147,14 +148,14 @@ def degenerate(features, score, rows, seed=1):
 
 @pytest.mark.parametrize("features", FEATURES)
 def test_odd_features(features):
-    result, _ = fit(*degenerate(features, "normal", 500))
-    check(result, 500)
+    result, _ = fit(*degenerate(features, "normal", 450))
+    check(result, 450)
 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_odd_scores(score):
-    result, _ = fit(*degenerate("one-hot", score, 500))
-    check(result, 500)
+    result, _ = fit(*degenerate("binary", score, 450))
+    check(result, 450)
 
 
 @pytest.mark.parametrize("rows", [100, 101])

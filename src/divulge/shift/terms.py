@@ -189,10 +189,11 @@ def screen(
     if triples and 3 <= geometry.continuous.size <= MOST_TRIPLE_COLUMNS:
         found = _screen_triples(clipped[:, geometry.continuous], residual, variance)
         found = geometry.continuous[found]
+    total = math.sqrt(max(float(variance.sum()), _TINY))
     return Terms(
         _largest(single, most),
         np.stack([columns[upper[0][best]], columns[upper[1][best]]], axis=1),
-        _hessian_directions(covariance / math.sqrt(float(variance.sum())), columns, width),
+        _hessian_directions(covariance / total, columns, width),
         found,
     )
 
