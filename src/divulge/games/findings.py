@@ -201,8 +201,8 @@ def _measurements(
         out["allowance_epsilon"] = prepared.allowance
         out["allowance_mu"] = prepared.allowance_mu
     if adjusted.c_lb is not None:
-        out["c_lb"] = adjusted.c_lb
-        out["epsilon_tilde"] = max(0.0, epsilon - adjusted.c_lb)
+        out["c_lb"] = adjusted.c_lb  # part of the allowance: the headline is already less by it
+        out["epsilon_tilde"] = epsilon
     if control is not None:
         out["negative_control_epsilon"] = control
     if audited.balanced is not None:

@@ -29,7 +29,7 @@ CALIBRATION_SHARE = 0.1
 ATTACK_SHARE = 0.3
 LEARNED_SHARE = 0.5
 LEAST_OVERLAP = 0.02
-LEAST_TRIALS = 100
+LEAST_TRIALS = 400
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,12 @@ def _estimated(
     inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= TRIM))
     if inside < LEAST_OVERLAP or inside * tail.size < 20:
         raise CannotConclude(_no_overlap(inside, TRIM))
-    if not np.isfinite(fitted.allowance) or fitted.allowance > robust.MOST_ALLOWANCE:
+    if not np.isfinite(fitted.allowance):
+        raise CannotConclude(
+            f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to judge what "
+            "the estimated shift may have missed. More records of both kinds would help."
+        )
+    if fitted.allowance > robust.MOST_ALLOWANCE:
         raise CannotConclude(
             "The shift cannot be estimated well enough from this many rows: the allowance for what "
             f"was missed is {fitted.allowance:.2f} in log-odds, above {robust.MOST_ALLOWANCE:g}. "
