@@ -56,6 +56,8 @@ RARE = 1e-5
 """delta_DS of Algorithm 7. Its recursion starts at error x correct / trials and cannot move unless
 delta_DS is far below that: at 0.01 it is 0 whatever the counts. Algorithm 8 takes half the error.
 """
+SPENT = 0.01
+"""delta_DS of Algorithm 8, taken from the error once, as printed."""
 _CHUNK = 500
 
 
@@ -195,7 +197,7 @@ class Audit:
             ]
         shift_mu = failure = 0.0
         if name.startswith("composition"):
-            spent = RARE if name == "composition I" else min(conditional.SHIFT_FAILURE, error / 2)
+            spent = RARE if name == "composition I" else min(SPENT, error / 2)
             worst = conditional.worst_shift(log_odds, spent)
             shift_mu, failure = worst.mu, worst.failure
         if name == "composition II":

@@ -44,6 +44,24 @@ def test_stronger_corrections_prove_more():
     assert mu["composition"] <= mu["conditional"] < mu["signed"] < mu["balanced"] < 1.0
 
 
+def test_composition_pays_for_every_record_outside_the_overlap():
+    """One record in a hundred is given away by x, the attack goes for these, nothing leaks.
+
+    Taking delta_DS = 1% from the error once, as Algorithm 8 is printed, claims a leak here.
+    """
+    rng = np.random.default_rng(0)
+    exposed = rng.random(20_000) < 0.01
+    member = rng.random(20_000) < np.where(exposed, 0.995, 0.5)
+    data = {
+        "member": member,
+        "score": exposed + 0.01 * rng.normal(size=20_000),
+        "pi": np.where(exposed, 0.995, 0.5),
+    }
+    result = membership(data, score="score", propensity="pi", corrections=("none", "composition"))
+    assert bounds(result, "none")[("mu", None)] > 0.1
+    assert all(b.value == 0.0 for b in result.bounds if b.correction == "composition")
+
+
 def test_balancing_balances():
     result = membership(
         table(n=20_000, shift=1.5), score="loss", features="x_*", estimator="logistic"

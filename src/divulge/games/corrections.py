@@ -139,15 +139,19 @@ def _uncorrected(
 def _composition(
     prepared: Prepared, deltas: Sequence[float], error: float, luck: Array, rng: np.random.Generator
 ) -> list[Bound]:
-    """000, Corollary 1, in both forms for GDP: failure in the curve, or in the error."""
+    """000, Corollary 1, in both forms for GDP: failure in the curve, or in the error.
+
+    The second form (Algorithm 8) takes delta_DS from the error once, as if overlap failed for all
+    records or none. It may fail for every record on its own, so here it is paid for m times.
+    """
     coin = np.full(prepared.truth.size, prepared.coin)
     kept = _thinned(prepared, coin, luck)
     counts = _guess(prepared, kept, prepared.raw, error, rng, trimmed=False)
-    worst = _worst_of_both(prepared, min(conditional.SHIFT_FAILURE, error / 2))
-    rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
     m, r, c = counts.trials, counts.guesses, counts.correct
+    rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
+    worst = _worst_of_both(prepared, error / (2.0 * max(m, 1)))
     first = recursion.mu_lower_bound(m, r, c, error, shift_mu=rare.mu, failure=rare.failure)
-    second = recursion.mu_lower_bound(m, r, c, error - worst.failure, shift_mu=worst.mu)
+    second = recursion.mu_lower_bound(m, r, c, error / 2.0, shift_mu=worst.mu)
     in_curve = _bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
     in_error = _bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
     out = [

@@ -18,8 +18,6 @@ from scipy.special import expit, ndtri
 from divulge.bounds.guessing import Counts
 
 Array = npt.NDArray[np.float64]
-SHIFT_FAILURE = 0.01
-"""delta_DS: the share of records whose log-odds may lie outside the assumed overlap."""
 RARE_FAILURE = 1e-5
 """delta_DS where it is part of the tested curve: the recursion starts at error x correct / trials
 and proves nothing unless delta_DS is far below that."""
@@ -41,7 +39,7 @@ class WorstShift:
         return float(-2.0 * ndtri(expit(-self.epsilon)))
 
 
-def worst_shift(log_odds: Array, failure: float = SHIFT_FAILURE) -> WorstShift:
+def worst_shift(log_odds: Array, failure: float) -> WorstShift:
     """The overlap of these records; the quantile is rounded outwards."""
     if log_odds.size == 0:
         return WorstShift(0.0, failure)
