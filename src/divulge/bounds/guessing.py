@@ -15,6 +15,7 @@ from scipy.special import expit
 
 from divulge.bounds import learners, recursion
 from divulge.bounds.counting import binomial_epsilon_lower_bound
+from divulge.curves import ApproximateDP, Gaussian
 from divulge.errors import require, require_probability
 from divulge.trials import Trials
 
@@ -48,6 +49,14 @@ class Target:
         if self.delta == 0.0:
             return binomial_epsilon_lower_bound(m, r, c, error)
         return recursion.epsilon_lower_bound(m, r, c, self.delta, error)
+
+    def exceeds(self, counts: Counts, error: float, value: float) -> bool:
+        """Whether the bound is above ``value``: one test, where the bound itself is a search."""
+        if self.delta == 0.0:
+            return self.bound(counts, error) > value
+        at = value + 2.0 * recursion.TOLERANCE
+        curve = Gaussian(at) if self.delta is None else ApproximateDP(at, self.delta)
+        return recursion.rejects(curve, counts.trials, counts.guesses, counts.correct, error=error)
 
 
 MU = Target()
@@ -126,13 +135,14 @@ def choose_guesses(
     expected = np.cumsum(accuracy)
     spread = np.sqrt(np.cumsum(accuracy * (1.0 - accuracy)))
     sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
-    best_size, best_key = int(sizes[0]), (-1.0, -np.inf)
+    surplus = (expected - np.arange(1, m + 1) / 2.0) / np.sqrt(np.arange(1, m + 1))
+    sizes = sizes[np.argsort(-surplus[sizes - 1], kind="stable")]
+    best_size, best = int(sizes[0]), 0.0
     for r in sizes.tolist():
         count = int(min(r, max(0.0, np.floor(expected[r - 1] - spread[r - 1]))))
-        value = target.bound(Counts(m, r, count), error)
-        surplus = float((expected[r - 1] - r / 2.0) / np.sqrt(r))
-        if (value, surplus) > best_key:
-            best_size, best_key = r, (value, surplus)
+        counts = Counts(m, r, count)
+        if target.exceeds(counts, error, best):
+            best_size, best = r, target.bound(counts, error)
     return best_size
 
 

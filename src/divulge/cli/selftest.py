@@ -20,6 +20,9 @@ def command(
     only: Annotated[
         str | None, typer.Option(help="Only cases whose name contains this text.")
     ] = None,
+    skip: Annotated[
+        str | None, typer.Option(help="No cases whose name contains this text.")
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
     error: Annotated[float, typer.Option(help="Error probability the bounds claim.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the games.")] = 0,
@@ -34,7 +37,7 @@ def command(
     from divulge.report import progress, terminal
     from divulge.selftest.run import QUICK_REPETITIONS, REPETITIONS
 
-    chosen = selftest.cases(quick=quick, only=only)
+    chosen = selftest.cases(quick=quick, only=only, skip=skip)
     if show:
         for case in chosen:
             typer.echo(case.label)

@@ -113,11 +113,13 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
 }
 
 
-def cases(*, quick: bool = False, only: str | None = None) -> list[Case]:
-    """All cases, those of the quick form, or those whose label contains ``only``."""
+def cases(*, quick: bool = False, only: str | None = None, skip: str | None = None) -> list[Case]:
+    """All cases or the quick ones; with ``only`` in their label, without ``skip`` in it."""
     chosen = [c for c in (*_all(), *audits.cases()) if c.quick or not quick]
     if only is not None:
         chosen = [c for c in chosen if only.lower() in c.label.lower()]
+    if skip is not None:
+        chosen = [c for c in chosen if skip.lower() not in c.label.lower()]
     return chosen
 
 
