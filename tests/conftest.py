@@ -1,7 +1,13 @@
 from __future__ import annotations
 
-import numpy as np
-import pytest
+import os
+
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # many small fits: threads only get in each other's way
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
 
 
 @pytest.fixture
