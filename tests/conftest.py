@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault(
-    "OMP_NUM_THREADS", "1"
-)  # many small fits: threads only get in each other's way
+# Many small fits: threads only get in each other's way. Set before numpy is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import numpy as np
+import pytest
 
 
 @pytest.fixture
