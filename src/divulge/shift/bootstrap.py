@@ -58,8 +58,11 @@ def bootstrap(
         raw[k] = value
         if progress is not None:
             progress(k + 1, resamples)
-    values = np.sort(raw + point - np.median(raw))
+    middle = float(np.median(raw))
+    values = np.sort(raw + point - middle)
     lower = float(values[int(np.floor(error * (resamples - 1)))])
+    if middle == 0.0:  # bounds stop at 0: recentring would lift most of them to the point value
+        lower = 0.0
     return Bootstrapped(point, values, max(0.0, min(lower, point)), error)
 
 
