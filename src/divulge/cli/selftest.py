@@ -12,7 +12,7 @@ from divulge.result import SCHEMA
 
 def command(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer cases and repetitions, about a minute.")
+        bool, typer.Option("--quick", help="Fewer cases and repetitions: minutes, not hours.")
     ] = False,
     repetitions: Annotated[
         int | None, typer.Option(help="Games per case. Default: 2000, quick: 200.")
