@@ -24,6 +24,7 @@ LEVEL = {
     "shift": 3,
     "attacks": 3,
     "claims": 3,
+    "models": 3,
     "games": 4,
     "demo": 5,
     "selftest": 5,

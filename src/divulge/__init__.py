@@ -12,12 +12,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from divulge import (
+        attacks,
         bounds,
         claims,
         curves,
         errors,
         games,
         mechanisms,
+        models,
         report,
         result,
         selftest,
@@ -25,14 +27,21 @@ if TYPE_CHECKING:
         tables,
         trials,
     )
+    from divulge.games.attribute import attribute
     from divulge.games.membership import membership
     from divulge.result import Result
 
-_FUNCTIONS = {"membership": "divulge.games.membership", "Result": "divulge.result"}
+_FUNCTIONS = {
+    "attribute": "divulge.games.attribute",
+    "membership": "divulge.games.membership",
+    "Result": "divulge.result",
+}
 
 __all__ = [
     "Result",
     "__version__",
+    "attacks",
+    "attribute",
     "bounds",
     "claims",
     "curves",
@@ -40,6 +49,7 @@ __all__ = [
     "games",
     "mechanisms",
     "membership",
+    "models",
     "report",
     "result",
     "selftest",

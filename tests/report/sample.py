@@ -99,6 +99,119 @@ def diagnostics() -> dict[str, Any]:
     }
 
 
+def attribute_diagnostics() -> dict[str, Any]:
+    """What only the attribute game writes."""
+    inner = [(i + 0.5) / 10 for i in range(10)]
+    rows = 4000
+    return {
+        "proxy": {
+            "log_loss": {
+                "proxy": 0.41234,
+                "target": 0.35,
+                "corrected proxy": 0.405,
+                "constant": 0.69,
+                "proxy, held-out": 0.415,
+                "target, held-out": 0.42,
+            },
+            "calibration": {
+                "proxy": [
+                    {
+                        "predicted": p,
+                        "observed": p + 0.03 * math.sin(9 * p),
+                        "count": round(rows * (1 - p)),
+                    }
+                    for p in inner
+                ],
+                "target": [
+                    {"predicted": p, "observed": p + 0.5 * p * (1 - p) * (2 * p - 1), "count": rows}
+                    for p in inner
+                ],
+            },
+            "agreement": 0.62,
+            "classes": 2,
+            "value": "label",
+        },
+        "repetitions": {
+            "count": 100,
+            "epsilon": [1.9 + 0.2 * NORMAL.inv_cdf((i + 0.5) / 100) for i in range(100)],
+            "mu": [1.25 + 0.09 * NORMAL.inv_cdf((i + 0.5) / 100) for i in range(100)],
+            "combined_epsilon": 1.7349,
+            "combined_mu": 1.2,
+            "combination": "mean of the e-values for epsilon; twice the mean p-value for mu",
+        },
+        "comparison": [
+            {"attack": "log-likelihood ratio", "auc": 0.71, "epsilon": 1.7349, "mu": 1.2,
+             "note": "named beforehand"},
+            {"attack": "score of the paper (t = 2)", "auc": 0.69, "epsilon": 1.31, "mu": 0.97,
+             "note": "the same trials"},
+            {"attack": "difficulty calibration (membership)", "auc": 0.58, "epsilon": 0.2,
+             "mu": 0.14, "note": "needs a reference model and non-members"},
+            {"attack": "offline RMIA (membership)", "auc": 0.6, "epsilon": None, "mu": 0.22,
+             "note": "needs a reference model and non-members"},
+        ],
+        "tau": [
+            {"tau": 10.0**-k, "epsilon": max(0.0, 1.7 - 300 * 10.0**-k),
+             "mu": max(0.0, 1.2 - 190 * 10.0**-k)}
+            for k in (8, 7, 6, 5, 4, 3, 2)
+        ],
+    }  # fmt: skip
+
+
+def attribute() -> Result:
+    """A robust leak of labels with every panel of the attribute game."""
+    coins = "whether the true value is shown is decided by fair coins, one per record"
+    close = "the values drawn follow the distribution of the true ones given the record"
+    shared = diagnostics()
+    return Result(
+        game="attribute",
+        verdict=Verdict(
+            "leak",
+            True,
+            "The model gives away the labels of its training records: with 95% confidence, "
+            "epsilon is at least 1.734 and mu is at least 1.200.",
+        ),
+        bounds=(
+            Bound("epsilon", 1.7349, 0.975, "betting", "Ville's inequality for the wealth",
+                  (coins, close), "proxy", 0.0, True),
+            Bound("mu", 1.2, 0.975, "recursion", "Mahloujifar et al. 2024, Theorem 9",
+                  (coins, close), "proxy", None, True),
+        ),
+        measurements={
+            "auc": 0.71,
+            "tpr_at_fpr": {"0.01": 0.0493, "0.001": 0.00771},
+            "agreement": 0.62,
+            "proxy_log_loss": 0.41234,
+            "target_log_loss": 0.35,
+            "corrected_log_loss": 0.405,
+            "gdp_equivalent_epsilon": 4.93,
+            "repetitions_epsilon_mean": 1.9,
+            "repetitions_epsilon_sd": 0.2,
+            "heldout_epsilon": 0.0,
+        },
+        trials={"records": 20000, "real": 10021, "drawn": 9979, "guesses": 900, "correct": 741},
+        diagnostics={
+            "roc": {
+                **curve(0.78),
+                "auc": 0.71,
+                "proven": {**curve(0.6), "label": "mu ≥ 0.6"},
+            },
+            "wealth": shared["wealth"],
+            "sensitivity": shared["sensitivity"],
+            "blind": {"c_lb": 0.0, "sees": "the record and the value, not the model"},
+            "negative_control": {"epsilon": 0.0, "records": 8000},
+            "draw": {"real": 10021, "drawn": 9979, "rule": "independent fair coins"},
+            "nuisance": {"proxy": {"learner": "stack", "log_loss": 0.41234, "folds": 5}},
+            **attribute_diagnostics(),
+        },
+        provenance={
+            "command": "divulge attribute records.parquet --value label --seed 7 "
+            "--report report.html",
+            "seed": 7,
+            "versions": {"divulge": "0.2.0", "numpy": "2.1.3", "python": "3.11.7"},
+        },
+    )  # fmt: skip
+
+
 def leak() -> Result:
     """A fragile leak with every chart."""
     coins = "the truths of the trials are independent, each with its propensity, given the records"
@@ -141,15 +254,27 @@ def leak() -> Result:
 
 
 def hostile() -> Result:
-    """Hostile names at every place where text from outside can stand."""
+    """Hostile names at every place where text from outside can stand, in every chart there is."""
     base = leak()
     script = HOSTILE[0]
     features = [
         {"feature": name, "before": 0.8 - 0.05 * i, "after": 0.02 * i - 0.1}
         for i, name in enumerate(HOSTILE)
     ]
-    shown = dict(base.diagnostics)
+    shown = dict(base.diagnostics) | attribute_diagnostics()
     shown["balance"] = features
+    proxy = shown["proxy"]
+    shown["proxy"] = {
+        "log_loss": {name: 0.5 - 0.01 * i for i, name in enumerate(HOSTILE)},
+        "calibration": {script: proxy["calibration"]["proxy"], **proxy["calibration"]},
+        "agreement": script,
+        "classes": script,
+        "value": script,
+    }
+    shown["repetitions"] = {**shown["repetitions"], "count": script, "combination": HOSTILE[1]}
+    shown["comparison"] = [
+        {"attack": name, HOSTILE[2]: HOSTILE[3], "note": script} for name in HOSTILE
+    ]
     shown["roc"] = {**shown["roc"], "proven": {**curve(0.41), "label": script}}
     shown["blind"] = {"learner": HOSTILE[1], HOSTILE[2]: HOSTILE[3]}
     shown[HOSTILE[4]] = {HOSTILE[5]: [{HOSTILE[1]: script}]}

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 from devtools import Browser, find
-from sample import HOSTILE, hostile, leak, undecided
+from sample import HOSTILE, attribute, hostile, leak, undecided
 
-from divulge.report import charts, html, wording
+from divulge.report import html, wording
+from divulge.report.sections import sections
 from divulge.result import floor_to
 
 CHROMIUM = find()
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium found: install Debian's chromium or set DIVULGE_CHROMIUM"
 )
-RESULTS = {"leak": leak, "hostile": hostile, "undecided": undecided}
+RESULTS = {"leak": leak, "attribute": attribute, "hostile": hostile, "undecided": undecided}
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,8 @@ def complaints(browser: Browser) -> list[str]:
     [
         ("leak", 1280, False),
         ("leak", 390, True),
+        ("attribute", 1200, False),
+        ("attribute", 420, True),
         ("hostile", 1280, True),
         ("hostile", 390, False),
         ("undecided", 390, False),
@@ -74,7 +77,7 @@ def test_loads_draws_and_fits(
     )
     expected = [
         f"chart-{panel.name}"
-        for section in charts.SECTIONS
+        for section in sections(wording.words(RESULTS[name]().game))
         for panel in section.panels
         if panel.draw(RESULTS[name]().diagnostics) is not None
     ]
@@ -153,6 +156,10 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
         ("wealth", ["trial", "wealth"]),
         ("sensitivity", ["gamma", "epsilon"]),
         ("bootstrap", ["repetitions"]),
+        ("calibration", ["model", "target", "predicted", "observed", "records"]),
+        ("log-loss", ["model", "log-loss"]),
+        ("tau", ["bound on", "tau", "at least"]),
+        ("replays-epsilon", ["replays"]),
     ],
 )
 def test_hovering_tells(

@@ -4,50 +4,19 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from sample import HOSTILE, curve, diagnostics, hostile, leak, undecided
+from markup import Page
+from sample import HOSTILE, attribute_diagnostics, curve, diagnostics, hostile, leak, undecided
 
 from divulge.report import charts, html, wording
 from divulge.report.drawing import COLOURS, POINTS, bins, pairs
+from divulge.report.sections import Panel, sections
 from divulge.result import Result, Verdict, floor_to
 
-PANELS = [(section.key, panel) for section in charts.SECTIONS for panel in section.panels]
-VOID = {"meta", "img", "br", "link", "base", "input", "embed", "hr"}
-
-
-class Page(HTMLParser):
-    """Elements with their attributes and text, as a browser would have them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
-        self._open: list[list[str]] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        texts: list[str] = []
-        self.elements.append((tag, dict(attrs), texts))
-        if tag not in VOID:
-            self._open.append(texts)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            self._open.pop()
-
-    def handle_data(self, data: str) -> None:
-        for texts in self._open:
-            texts.append(data)
-
-    def texts(self, tag: str, **attributes: str) -> list[str]:
-        return [
-            " ".join("".join(texts).split())
-            for name, found, texts in self.elements
-            if name == tag and all(found.get(k) == v for k, v in attributes.items())
-        ]
+SECTIONS = sections(wording.MEMBERSHIP)
+PANELS = [(section.key, panel) for section in SECTIONS for panel in section.panels]
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +30,8 @@ def hostile_page() -> str:
 
 
 @pytest.mark.parametrize(("key", "panel"), PANELS, ids=[panel.name for _, panel in PANELS])
-def test_chart_from_its_data_and_none_without(key: str, panel: charts.Panel) -> None:
-    shown = diagnostics()
+def test_chart_from_its_data_and_none_without(key: str, panel: Panel) -> None:
+    shown = diagnostics() | attribute_diagnostics()
     drawing = panel.draw({key: shown[key]})
     assert drawing is not None
     specification = drawing.to_dict()
@@ -74,7 +43,7 @@ def test_chart_from_its_data_and_none_without(key: str, panel: charts.Panel) -> 
 
 
 def test_sections_are_named_once() -> None:
-    keys = [section.key for section in charts.SECTIONS]
+    keys = [section.key for section in SECTIONS]
     names = [panel.name for _, panel in PANELS]
     assert len(set(keys)) == len(keys)
     assert len(set(names)) == len(names)
@@ -107,7 +76,7 @@ def test_bins_hold_every_value() -> None:
 
 def test_the_worst_features_are_shown() -> None:
     given = [{"feature": f"f{i}", "before": i / 100, "after": 0.0} for i in range(50)]
-    shown = charts.worst_features({"balance": given})
+    shown = charts.worst_features(given)
     assert [row["feature"] for row in shown] == [f"f{i}" for i in range(49, 19, -1)]
     result = Result("membership", Verdict("leak", True, "."), (), diagnostics={"balance": given})
     page = html.page(result)
@@ -210,10 +179,13 @@ def test_the_page_says_what_it_rests_on(leak_page: str) -> None:
     assert page.texts("code") == [result.provenance["command"]]
     assert "9f" * 32 in page.texts("bdi")
     headings = page.texts("h3")
-    assert [s.title for s in charts.SECTIONS] == headings[: len(charts.SECTIONS)]
+    drawn = [section for section in SECTIONS if section.key in result.diagnostics]
+    assert [section.title for section in drawn] == headings[: len(drawn)]
     assert wording.CHECKS["blind"][0] in headings
     charted = [a for tag, a, _ in page.elements if tag == "div" and a.get("class") == "chart"]
-    assert [a["id"] for a in charted] == [f"chart-{panel.name}" for _, panel in PANELS]
+    assert [a["id"] for a in charted] == [
+        f"chart-{panel.name}" for s in drawn for panel in s.panels
+    ]
     assert all(a["aria-label"] for a in charted)
     assert all(a.get("scope") for tag, a, _ in page.elements if tag == "th")
 

@@ -252,3 +252,82 @@ def ruin_or_reach(
             if total >= goal * learners:
                 return i
     return -1
+
+
+@njit(cache=True, nogil=True)
+def flip(
+    coin: np.ndarray, luck: np.ndarray, codes: np.ndarray, total: np.ndarray, shown: np.ndarray
+) -> None:
+    """The value that each trial shows: the record's own, or one drawn by inverse transform.
+
+    ``total[i]`` are the cumulative probabilities of record i. Fills ``shown`` in place.
+    """
+    classes = total.shape[1]
+    for i in range(codes.size):
+        if coin[i]:
+            shown[i] = codes[i]
+            continue
+        goal = luck[i] * total[i, classes - 1]
+        k = 0
+        while k < classes - 1 and goal >= total[i, k]:
+            k += 1
+        shown[i] = k
+
+
+@njit(cache=True, nogil=True)
+def count_shown(
+    coin: np.ndarray,
+    shown: np.ndarray,
+    evidence: np.ndarray,
+    log_odds: np.ndarray,
+    luck: np.ndarray,
+    trim: float,
+    threshold: float,
+) -> tuple[int, int, int]:
+    """(kept, guesses, correct) after balancing, guessing the sign of evidence that is large."""
+    kept, guesses, correct = 0, 0, 0
+    for i in range(shown.size):
+        prior = log_odds[i, shown[i]]
+        if abs(prior) > trim:
+            continue
+        against = prior if coin[i] else -prior
+        if against > 0.0 and luck[i] >= math.exp(-against):
+            continue
+        kept += 1
+        e = evidence[i, shown[i]]
+        if e != 0.0 and abs(e) >= threshold:
+            guesses += 1
+            if (e > 0.0) == coin[i]:
+                correct += 1
+    return kept, guesses, correct
+
+
+@njit(cache=True, nogil=True)
+def stopped_wealth(
+    coin: np.ndarray,
+    shown: np.ndarray,
+    evidence: np.ndarray,
+    odds: np.ndarray,
+    epsilon: float,
+    goal: float,
+) -> float:
+    """Wealth of one replay at one epsilon, stopped as soon as it reaches the goal.
+
+    Per record and value: ``evidence = logit q - l`` (0: no bet) and ``odds = e^{-l}``.
+    """
+    shrink, grow = math.exp(-epsilon), math.exp(epsilon)
+    wealth: float = 1.0
+    for i in range(shown.size):
+        e = float(evidence[i, shown[i]])
+        if -epsilon <= e <= epsilon:
+            continue
+        o = odds[i, shown[i]]
+        if coin[i]:
+            step = shrink if e > 0.0 else grow
+            wealth *= (1.0 + o * step) / (1.0 + o * math.exp(-e))
+        else:
+            step = shrink if e < 0.0 else grow
+            wealth *= (1.0 + step / o) / (1.0 + math.exp(e) / o)
+        if wealth >= goal:
+            return wealth
+    return wealth

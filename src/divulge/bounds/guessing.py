@@ -40,15 +40,17 @@ class Target:
     """What the number of guesses is chosen for: mu (delta None) or epsilon at delta."""
 
     delta: float | None = None
+    tau: float = 0.0
+    """Total-variation budget of a proxy (not for delta 0)."""
 
     def bound(self, counts: Counts, error: float) -> float:
         """The bound at this target: recursion, or exact binomial for epsilon at delta 0."""
         m, r, c = counts.trials, counts.guesses, counts.correct
         if self.delta is None:
-            return recursion.mu_lower_bound(m, r, c, error)
+            return recursion.mu_lower_bound(m, r, c, error, tau=self.tau)
         if self.delta == 0.0:
             return binomial_epsilon_lower_bound(m, r, c, error)
-        return recursion.epsilon_lower_bound(m, r, c, self.delta, error)
+        return recursion.epsilon_lower_bound(m, r, c, self.delta, error, tau=self.tau)
 
     def exceeds(self, counts: Counts, error: float, value: float) -> bool:
         """Whether the bound is above ``value``: one test, where the bound itself is a search."""
@@ -56,7 +58,8 @@ class Target:
             return self.bound(counts, error) > value
         at = value + 2.0 * recursion.TOLERANCE
         curve = Gaussian(at) if self.delta is None else ApproximateDP(at, self.delta)
-        return recursion.rejects(curve, counts.trials, counts.guesses, counts.correct, error=error)
+        m, r, c = counts.trials, counts.guesses, counts.correct
+        return recursion.rejects(curve, m, r, c, error=error, tau=self.tau)
 
 
 MU = Target()

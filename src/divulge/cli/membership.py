@@ -88,8 +88,8 @@ def command(
             members=members,
             nonmembers=nonmembers,
             truth=truth,
-            score=_words(score),
-            features=_words(features),
+            score=output.words(score),
+            features=output.words(features),
             lower_is_member=lower_is_member,
             propensity=propensity,
             reference_score=reference_score,
@@ -107,7 +107,3 @@ def command(
             progress=advance,
         )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]

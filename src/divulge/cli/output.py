@@ -21,6 +21,11 @@ def check(report: Path | None, claim: str | None) -> None:
         html.require_charts()
 
 
+def words(text: str) -> list[str]:
+    """A list given with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def deliver(
     result: Result,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from divulge.curves import Gaussian
-from divulge.games import corrections, uncertainty
+from divulge.games import corrections, measures, uncertainty
 from divulge.games.draw import Draw
 from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import sensitivity as sensitivity_
@@ -24,7 +22,6 @@ from divulge.shift.prepared import Prepared
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 ROBUST_ODDS = 2.0
-_FPRS = (0.001, 0.01, 0.1)
 _BINS = 20
 
 
@@ -85,14 +82,14 @@ def result(
             n_jobs=n_jobs,
             progress=progress,
         )
-    pure = _headline_epsilon(audited.bounds)
+    pure = headline_epsilon(audited.bounds)
     curve = sensitivity_.sensitivity(pure)
     verdict = _verdict(context, adjusted, audited.bounds, curve.gamma_star, control)
     bounds = audited.bounds + ((resampled.bound,) if resampled is not None else ())
     diagnostics: dict[str, Any] = {
         "overlap": _overlap(prepared, audited, adjusted.overlap),
         "balance": _balance(context.features, prepared, audited),
-        "roc": _roc(prepared, audited.bounds),
+        "roc": measures.roc(prepared.raw, prepared.truth, audited.bounds),
         "sensitivity": {
             "gamma": curve.gamma,
             "epsilon": curve.epsilon,
@@ -128,7 +125,7 @@ def result(
     )
 
 
-def _headline_epsilon(bounds: tuple[Bound, ...]) -> float:
+def headline_epsilon(bounds: tuple[Bound, ...]) -> float:
     """The largest headline bound on epsilon: the figure for the sensitivity curve."""
     values = [b.value for b in bounds if b.headline and b.parameter == "epsilon"]
     return max(values, default=0.0)
@@ -150,11 +147,19 @@ def _verdict(
             "This is not a proof of privacy."
         )
         return Verdict("no evidence", False, sentence, tuple(_reasons(adjusted, None, control)))
-    parts = [f"{_name(b)} is at least {floor_to(b.value, 3):.3f}" for b in leaking]
-    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    listed = findings_in_words(leaking)
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
     reasons = tuple(_reasons(adjusted, gamma_star, control))
     return Verdict("leak", not reasons, sentence, reasons)
+
+
+def findings_in_words(leaking: list[Bound]) -> str:
+    """The proven bounds as a list in words, rounded down."""
+    parts = []
+    for b in leaking:
+        name = b.parameter if b.delta is None else f"epsilon at delta {b.delta:g}"
+        parts.append(f"{name} is at least {floor_to(b.value, 3):.3f}")
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
 def _reasons(adjusted: Adjusted, gamma_star: float | None, control: float | None) -> list[str]:
@@ -180,10 +185,6 @@ def _reasons(adjusted: Adjusted, gamma_star: float | None, control: float | None
     return reasons
 
 
-def _name(bound: Bound) -> str:
-    return bound.parameter if bound.delta is None else f"epsilon at delta {bound.delta:g}"
-
-
 def _measurements(
     adjusted: Adjusted,
     audited: corrections.Audit,
@@ -192,10 +193,15 @@ def _measurements(
     control: float | None,
 ) -> dict[str, Any]:
     prepared = adjusted.prepared
-    out: dict[str, Any] = {"auc": _auc(prepared.raw, prepared.truth), "gamma_star": gamma_star}
-    out["tpr_at_fpr"] = {f"{r:g}": _tpr(prepared.raw, prepared.truth, r) for r in _FPRS}
+    out: dict[str, Any] = {
+        "auc": measures.auc(prepared.raw, prepared.truth),
+        "gamma_star": gamma_star,
+    }
+    out["tpr_at_fpr"] = {
+        f"{r:g}": measures.tpr_at(prepared.raw, prepared.truth, r) for r in measures.FPRS
+    }
     if prepared.trim is not None:
-        out["auc_of_residual_score"] = _auc(
+        out["auc_of_residual_score"] = measures.auc(
             prepared.score[prepared.tail], prepared.truth[prepared.tail]
         )
         out["allowance_epsilon"] = prepared.allowance
@@ -295,37 +301,3 @@ def _balance(
         {"feature": features.names[j], "before": float(before[j]), "after": float(after[j])}
         for j in worst
     ]
-
-
-def _roc(prepared: Prepared, bounds: tuple[Bound, ...]) -> dict[str, Any]:
-    """The ROC of the score as given, and the curve that the headline mu proves."""
-    fpr, tpr = _thin_roc(prepared.raw, prepared.truth)
-    out: dict[str, Any] = {"fpr": fpr, "tpr": tpr, "auc": _auc(prepared.raw, prepared.truth)}
-    mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
-    if mu > 0.0:
-        grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
-        label = f"mu at least {floor_to(mu, 3):.3f}"
-        out["proven"] = {"fpr": grid, "tpr": Gaussian(mu).tpr(grid), "label": label}
-    return out
-
-
-def _thin_roc(score: Array, truth: Array, points: int = 300) -> tuple[Array, Array]:
-    from sklearn.metrics import roc_curve
-
-    fpr, tpr, _ = roc_curve(truth > 0, score)
-    grid = np.concatenate([[0.0], np.geomspace(max(1.0 / score.size, 1e-6), 1.0, points)])
-    at = np.searchsorted(fpr, grid, side="right") - 1
-    return grid, tpr[at]
-
-
-def _auc(score: Array, truth: Array) -> float:
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(truth > 0, score)) if np.unique(truth).size == 2 else math.nan
-
-
-def _tpr(score: Array, truth: Array, fpr: float) -> float:
-    from sklearn.metrics import roc_curve
-
-    rates, hits, _ = roc_curve(truth > 0, score)
-    return float(hits[np.searchsorted(rates, fpr, side="right") - 1])

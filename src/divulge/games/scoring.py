@@ -59,13 +59,7 @@ def losses(
         if label is None:
             raise InputError("A model with predict_proba needs the label column it predicts.")
         tables.require_columns(frame, [label], where)
-        require(len(features) > 0, "Name the feature columns that the model was trained on.")
-        records = frame.select(*features)
-        given: Any = (
-            records.to_pandas() if hasattr(model, "feature_names_in_") else _matrix(records)
-        )
-        probability = np.asarray(model.predict_proba(given), dtype=float)
-        classes = list(np.asarray(model.classes_).tolist())
+        probability, classes = probabilities(model, frame, features)
         values = frame[label].to_list()
         try:
             at = np.array([classes.index(v) for v in values])
@@ -85,6 +79,15 @@ def losses(
     raise InputError(
         f"A model is an object with predict_proba or a callable. Found {type(model).__name__}."
     )
+
+
+def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Array, list[Any]]:
+    """``predict_proba`` of the records, one column per class, and the classes."""
+    require(len(features) > 0, "Name the feature columns that the model was trained on.")
+    records = frame.select(*features)
+    given: Any = records.to_pandas() if hasattr(model, "feature_names_in_") else _matrix(records)
+    classes = list(np.asarray(model.classes_).tolist())
+    return np.asarray(model.predict_proba(given), dtype=float), classes
 
 
 def _matrix(records: Frame) -> Array:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import altair as alt
 
-from divulge.report.wording import visible
+from divulge.report.wording import finite, visible
 
 Drawing = alt.Chart | alt.LayerChart
 Row = dict[str, Any]
+T = TypeVar("T")
 
 COLOURS = {
     "ink": "#1f2933",
@@ -29,18 +29,11 @@ POINTS = 400
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
-def number(value: Any) -> float | None:
-    """A finite number, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None
-
-
 def numbers(value: Any) -> list[float | None]:
     """A list of finite numbers, each other entry as None; empty for what is not a list."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return [number(v) for v in value] if isinstance(value, list | tuple) else []
+    return [finite(v) for v in value] if isinstance(value, list | tuple) else []
 
 
 def entry(diagnostics: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -52,11 +45,15 @@ def entry(diagnostics: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def pairs(x: Any, y: Any) -> list[tuple[float, float]]:
     """Two lists side by side without the places where either is unknown, thinned for drawing."""
     both = zip(numbers(x), numbers(y), strict=False)
-    known = [(a, b) for a, b in both if a is not None and b is not None]
-    if len(known) <= POINTS:
-        return known
+    return thinned([(a, b) for a, b in both if a is not None and b is not None])
+
+
+def thinned(points: list[T]) -> list[T]:
+    """At most ``POINTS`` of them, the ends among them."""
+    if len(points) <= POINTS:
+        return points
     # The start of a curve is kept whole: a logarithmic axis shows little else.
-    head, tail = known[: POINTS // 3], known[POINTS // 3 :]
+    head, tail = points[: POINTS // 3], points[POINTS // 3 :]
     step = (len(tail) - 1) / (POINTS - len(head) - 1)
     return head + [tail[round(i * step)] for i in range(POINTS - len(head))]
 
@@ -183,6 +180,57 @@ def level(value: float, text: str) -> alt.LayerChart:
     )
     place = alt.Y(datum=value, type="quantitative")
     return layered(rule, label(text, "left", x=alt.value(0), y=place, yOffset=alt.value(-9)))
+
+
+def histogram(
+    values: Sequence[float], what: str, unit: str, marks: Sequence[tuple[float | None, str]]
+) -> alt.LayerChart:
+    """How often each value occurred, and a marker with its words at every value that is known."""
+    rows = bins(values)
+    scale = alt.Scale(domain=[0, 1.35 * max(row["count"] for row in rows)])
+    bars = (
+        chart(rows)
+        .mark_rect(fill=COLOURS["first"], opacity=0.8, stroke=COLOURS["paper"], strokeWidth=1)
+        .encode(
+            x=alt.X("from:Q", title=what, scale=alt.Scale(zero=False)),
+            x2="to:Q",
+            y=alt.Y("count:Q", title=unit, scale=scale, axis=axis("d")),
+            y2="base:Q",
+            tooltip=tooltip(**{"from": "from:Q", "to": "to:Q", unit: "count:Q"}),
+        )
+    )
+    layers: list[Drawing] = [bars]
+    for line, (value, words) in enumerate(marks):
+        if value is not None:
+            layers.append(marker(value, words, rows[0]["from"], rows[-1]["to"], line=line))
+    return layered(*layers)
+
+
+def lines(rows: list[Row], names: list[str], x: alt.X, y: alt.Y, **shown: str) -> list[Drawing]:
+    """One line with its points per name in ``series``, in the order of ``place``.
+
+    At most three names, told apart by colour, dash and shape; ``shown`` is the points' tooltip.
+    """
+    colours = [COLOURS[role] for role in ("first", "second", "third")][: len(names)]
+    dashes = [[1, 0], [7, 4], [8, 3, 2, 3]][: len(names)]
+    shapes = ["circle", "diamond", "square"][: len(names)]
+    # Points go by number: Vega-Lite would merge legends over the same names, and theirs is none.
+    kinds = list(range(len(names)))
+    numbered = [{**row, "kind": names.index(row["series"])} for row in rows]
+    base = chart(numbered).encode(x=x, y=y)
+    paths = base.mark_line(strokeWidth=2).encode(
+        order="place:Q",
+        stroke=alt.Stroke(
+            "series:N", scale=alt.Scale(domain=names, range=colours), legend=legend(size=900)
+        ),
+        strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes)),
+    )
+    points = base.mark_point(size=70, opacity=1, strokeWidth=0).encode(
+        fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=colours), legend=None),
+        shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=shapes), legend=None),
+        tooltip=tooltip(**shown),
+    )
+    return [paths, points]
 
 
 def finish(drawing: Drawing, description: str, height: int = HEIGHT) -> Drawing:

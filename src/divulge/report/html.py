@@ -13,7 +13,7 @@ import importlib.util
 import os
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -22,12 +22,6 @@ from divulge.errors import MissingExtra
 from divulge.report import wording
 from divulge.report.terminal import value_text
 from divulge.result import Result, plain, write_text
-
-if TYPE_CHECKING:
-    from divulge.report.charts import Section
-
-ROWS = 60
-"""The longest series that is also shown as a table beside its chart."""
 
 
 def require_charts() -> None:
@@ -50,7 +44,8 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
         roc = diagnostics.get("roc")
         measured = roc if isinstance(roc, Mapping) else {}
         diagnostics["roc"] = {**measured, "claimed": plain(claim["curve"])}
-    sections, specifications = _sections(diagnostics)
+    words = wording.words(result.game)
+    sections, specifications = _sections(diagnostics, words)
     script = _script()
     return (
         _environment()
@@ -58,13 +53,14 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
         .render(
             **_common(result),
             claim=claim,
+            words=words,
             question=wording.QUESTIONS.get(result.game, ""),
             meaning=wording.MEANINGS.get(result.verdict.status, ""),
-            measurements=wording.shape(plain(result.measurements)),
-            trials=wording.shape(plain(result.trials)),
-            posterior=wording.shape(plain(result.posterior or {})),
+            measurements=wording.shape(plain(result.measurements), words.labels),
+            trials=wording.shape(plain(result.trials), words.labels),
+            posterior=wording.shape(plain(result.posterior or {}), words.labels),
             sections=sections,
-            checks=_checks(diagnostics, {section["key"] for section in sections}),
+            checks=_checks(diagnostics, words, {section["key"] for section in sections}),
             assumptions=list(dict.fromkeys(a for b in result.bounds for a in b.assumptions)),
             provenance=_provenance(plain(result.provenance)),
             specifications=specifications,
@@ -111,12 +107,14 @@ def _common(result: Result) -> dict[str, Any]:
     }
 
 
-def _sections(diagnostics: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _sections(
+    diagnostics: Mapping[str, Any], words: wording.Words
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What the template shows of each drawn section, and the charts' specifications."""
-    from divulge.report import charts  # Altair is slow to import and only the page needs it
+    from divulge.report.sections import sections  # Altair is slow and only the page needs it
 
     shown, specifications = [], []
-    for section in charts.SECTIONS:
+    for section in sections(words):
         panels = []
         for panel in section.panels:
             drawing = panel.draw(diagnostics)
@@ -125,69 +123,37 @@ def _sections(diagnostics: Mapping[str, Any]) -> tuple[list[dict[str, Any]], lis
                 specification.pop("$schema", None)
                 name = f"chart-{panel.name}"
                 specifications.append({"id": name, "spec": _themed(specification)})
-                words = specification["description"]
-                panels.append({"id": name, "title": panel.title, "description": words})
+                described = specification["description"]
+                panels.append({"id": name, "title": panel.title, "description": described})
         if panels:
+            value = diagnostics[section.key]
+            facts, numbers = section.facts(value), section.numbers(value)
             shown.append(
                 {
                     "key": section.key,
                     "title": section.title,
                     "caption": section.caption,
                     "panels": panels,
-                    "note": _note(section, diagnostics),
-                    "facts": _facts(diagnostics[section.key]),
-                    "numbers": _numbers(section, diagnostics),
-                    "names": section.key == "balance",  # a chart cuts long names, its table not
+                    "note": section.note(value),
+                    "facts": wording.shape(facts, words.labels) if facts else None,
+                    "numbers": wording.shape(numbers, words.labels) if numbers else None,
+                    "names": section.names,
                 }
             )
     return shown, specifications
 
 
-def _note(section: Section, diagnostics: Mapping[str, Any]) -> str:
-    from divulge.report import charts
-
-    found = diagnostics[section.key]
-    if section.key == "balance" and len(found) > charts.WORST:
-        return f"The {charts.WORST} features that differ most are shown, of {len(found)}."
-    return ""
-
-
-def _facts(value: Any) -> wording.Shape | None:
-    """The single numbers and words that came with a chart's series."""
-    if not isinstance(value, Mapping):
-        return None
-    facts = {k: v for k, v in value.items() if not isinstance(v, list | Mapping)}
-    return wording.shape(facts) if facts else None
-
-
-def _numbers(section: Section, diagnostics: Mapping[str, Any]) -> wording.Shape | None:
-    """The series behind a chart as a table, if short enough to read."""
-    from divulge.report import charts
-
-    value = diagnostics[section.key]
-    if section.key == "balance":
-        return wording.shape(charts.worst_features(diagnostics))
-    series = {k: v for k, v in value.items() if isinstance(v, list)}
-    edges = series.pop("edges", None)
-    if edges:
-        series = {"from": edges[:-1], "to": edges[1:], **series}
-    lengths = {len(v) for v in series.values()}
-    if len(series) < 2 or len(lengths) != 1 or max(lengths) > ROWS:
-        return None
-    return wording.shape(
-        [dict(zip(series, row, strict=True)) for row in zip(*series.values(), strict=True)]
-    )
-
-
-def _checks(diagnostics: Mapping[str, Any], drawn: set[str]) -> list[dict[str, Any]]:
+def _checks(
+    diagnostics: Mapping[str, Any], words: wording.Words, drawn: set[str]
+) -> list[dict[str, Any]]:
     """The diagnostics without a chart, those we know first, each as a table."""
-    keys = [k for k in wording.CHECKS if k in diagnostics]
-    keys += [k for k in diagnostics if k not in wording.CHECKS]
+    keys = [k for k in words.checks if k in diagnostics]
+    keys += [k for k in diagnostics if k not in words.checks]
     out = []
     for key in keys:
-        shape = wording.shape(diagnostics[key])
+        shape = wording.shape(diagnostics[key], words.labels)
         if key not in drawn and not shape.empty:
-            title, caption = wording.CHECKS.get(key, (wording.label(key), ""))
+            title, caption = words.checks.get(key, (wording.label(key, words.labels), ""))
             out.append({"title": title, "caption": caption, "shape": shape})
     return out
 

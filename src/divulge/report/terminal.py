@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.result import Bound, Result, floor_to
+from divulge.report import wording
+from divulge.result import Bound, Result, floor_to, plain
 
 if TYPE_CHECKING:
     from divulge.selftest import Row
@@ -80,6 +81,12 @@ def print_result(result: Result, console: Console | None = None) -> None:
             for key, value in content.items():
                 table.add_row(escape(str(key).replace("_", " ")), escape(_plain(value)))
             console.print(table)
+    remarks = (
+        wording.agreement(plain(result.diagnostics.get("proxy"))),
+        wording.replays(plain(result.diagnostics.get("repetitions"))),
+    )
+    for place, remark in enumerate(filter(None, remarks)):
+        console.print(f"{'' if place else chr(10)}{escape(remark)}")
 
 
 def _plain(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Words for the keys of a result, and any value in a shape that a page can show."""
+"""Words for the keys of a result, each game's own among them; any value in a shape to be shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -14,7 +14,8 @@ STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "op
 
 QUESTIONS = {
     "membership": "Can somebody who sees the model tell whether a record was used to train it?",
-    "attribute": "Can somebody who sees the model learn what a training record kept to itself?",
+    "attribute": "Does the model give away the label, or a protected column, of the records it was "
+    "trained on, beyond what the rest of the record tells anyway?",
     "synthetic": "Can somebody who sees the model tell its training records from synthetic ones?",
 }
 """What each game asks, for a reader who has not met it."""
@@ -29,6 +30,11 @@ MEANINGS = {
 }
 
 CHECKS = {
+    "comparison": (
+        "How do other attacks fare?",
+        "Attacks on the same table, side by side. The verdict rests on the attack that was named "
+        "beforehand: the largest value of several, picked afterwards, is not a bound.",
+    ),
     "blind": (
         "What does the record alone give away?",
         "A learner that never sees the model tries to tell members apart. What it achieves is a "
@@ -45,16 +51,23 @@ CHECKS = {
 """Diagnostics shown as tables, in this order: heading and how to read them."""
 
 LABELS = {
+    "agreement": "share of the records whose drawn value would equal the true one",
     "allowance_epsilon": "deducted from epsilon for shift that may have been missed",
     "allowance_mu": "deducted from mu for shift that may have been missed",
     "auc_of_residual_score": "area under the curve after what the record explains is taken out",
     "auc": "area under the curve (0.5 is guessing)",
     "c_lb": "given away by the record alone (c, at least)",
+    "combination": "how the replays are combined",
+    "combined_epsilon": "epsilon from all replays combined (at least)",
+    "combined_mu": "mu from all replays combined (at least)",
+    "corrected_log_loss": "log-loss of the corrected proxy",
     "c_plus_epsilon_lb": "given away by record and model together (c + epsilon, at least)",
     "epsilon_tilde": "epsilon less what the record alone gives away (a measurement, not a bound)",
     "fpr": "non-members accused",
     "gamma_star": "odds ratio that would explain the finding away (Gamma*)",
+    "gdp_equivalent_epsilon": "GDP-equivalent epsilon, if the mechanism is Gaussian; not a bound",
     "goal": "wealth to reach",
+    "heldout_epsilon": "epsilon of the same audit on held-out records, which the model never saw",
     "log_loss": "log-loss",
     "lower": "lower value reported",
     "members_kept": "members kept",
@@ -64,14 +77,109 @@ LABELS = {
     "pool_members": "members brought",
     "pool_nonmembers": "non-members brought",
     "point": "value without resampling",
+    "proxy_log_loss": "log-loss of the proxy",
+    "repetitions_epsilon_mean": "mean of the bounds on epsilon over replays of the coin flips; "
+    "not a bound",
+    "repetitions_epsilon_sd": "standard deviation of the bounds on epsilon over replays of the "
+    "coin flips",
     "sha256": "SHA-256",
     "share_within": "share of the records within the overlap",
+    "target_log_loss": "log-loss of the model under audit",
+    "tau": "total variation allowed to the proxy (tau)",
     "tpr": "members recognised",
     "tpr_at_fpr": "members recognised at a share of non-members accused",
 }
 
+
+@dataclass(frozen=True)
+class Words:
+    """How one game speaks of its trials: phrases that captions, axes and tables share."""
+
+    yes: str
+    """The trials whose truth is yes, and below those whose truth is no."""
+    no: str
+    each: str
+    """What one trial shows, and below what it is if its truth is yes."""
+    one: str
+    taken: str
+    """What happens to a trial that the attack says yes to."""
+    happened: str
+    """What an observer would like to know, as a sentence."""
+    tell_apart: str
+    judgement: str
+    """What says, without the model, how likely a yes is."""
+    doubt: str
+    """The judgement at fault, and below what would be at fault, each within a sentence."""
+    hidden: str
+    labels: Mapping[str, str] = field(default_factory=lambda: LABELS, repr=False)
+    checks: Mapping[str, tuple[str, str]] = field(default_factory=lambda: CHECKS, repr=False)
+
+
+MEMBERSHIP = Words(
+    yes="members",
+    no="non-members",
+    each="a record",
+    one="a member",
+    taken="accused",
+    happened="a record was used",
+    tell_apart="tell members apart",
+    judgement="judgement of who looks like a member",
+    doubt="the groups were judged wrongly",
+    hidden="hidden difference between the groups",
+)
+
+ATTRIBUTE = Words(
+    yes="true values",
+    no="drawn values",
+    each="a value shown",
+    one="a true value",
+    taken="taken for true",
+    happened="the value shown is the true one",
+    tell_apart="tell true values from drawn ones",
+    judgement="proxy's judgement of which values are likely",
+    doubt="the proxy is wrong",
+    hidden="error of the proxy",
+    labels={
+        **LABELS,
+        "allowance_epsilon": "deducted from epsilon for errors of the proxy",
+        "allowance_mu": "deducted from mu for errors of the proxy",
+        "c_lb": "given away without the model (c, at least)",
+        "c_plus_epsilon_lb": "given away with the model and without (c + epsilon, at least)",
+        "drawn": "drawn values shown",
+        "epsilon_tilde": "epsilon less what is given away without the model (a measurement, not a "
+        "bound)",
+        "fpr": "drawn values taken for true",
+        "negative_control_epsilon": "epsilon on held-out records, which the model never saw",
+        "real": "true values shown",
+        "tpr": "true values recognised",
+        "tpr_at_fpr": "true values recognised at a share of drawn values taken for true",
+    },
+    checks={
+        **CHECKS,
+        "blind": (
+            "What is given away without the model?",
+            "A learner that sees the record and the value shown, but not the model, tries to tell "
+            "true values from drawn ones: what it achieves is an error of the proxy, not a leak; "
+            "0 is best.",
+        ),
+        "negative_control": (
+            "Does the audit stay silent on records that the model never saw?",
+            "The same audit on held-out records, which the model never saw. Anything above 0 is an "
+            "error of the proxy, not a leak.",
+        ),
+    },
+)
+
+
+def words(game: str) -> Words:
+    """The words of a game; those of membership for a game without its own."""
+    return ATTRIBUTE if game == "attribute" else MEMBERSHIP
+
+
 DEPTH = 4
 ITEMS = 20
+ROWS = 200
+"""The longest table."""
 
 # Marks and overrides of writing direction; right-to-left letters need none of them.
 _TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -93,10 +201,10 @@ class Shape:
         return not (self.text or self.pairs or self.rows)
 
 
-def label(key: str) -> str:
+def label(key: str, labels: Mapping[str, str] = LABELS) -> str:
     """Words for a key: ours if we know it, else a plain key with its underscores opened."""
     if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key) and len(key) <= 40:
-        return LABELS.get(key, key.replace("_", " "))
+        return labels.get(key, key.replace("_", " "))
     return key or "(no name)"
 
 
@@ -105,9 +213,16 @@ def visible(text: str) -> str:
     return "".join(f"⟨U+{ord(c):04X}⟩" if c in _TURNS or _unseen(c) else c for c in text)
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 3) -> str:
     """``95%``, ``97.5%``; rounded down, so that 99.9996% is not shown as 100%."""
-    return f"{_floored(100 * Decimal(repr(share)), 3)}%"
+    return f"{_floored(100 * Decimal(repr(share)), digits)}%"
+
+
+def finite(value: Any) -> float | None:
+    """A number that can be drawn and rounded, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if -1e300 < value < 1e300 else None
 
 
 def number(value: float) -> str:
@@ -121,14 +236,41 @@ def number(value: float) -> str:
     return _floored(exact, digits) if digits <= 6 else f"{value:.3g}"
 
 
-def shape(value: Any, depth: int = 0) -> Shape:
+def agreement(proxy: Any) -> str:
+    """What the entry ``proxy`` says of trials that carry no information; empty if nothing."""
+    share = finite(proxy.get("agreement")) if isinstance(proxy, Mapping) else None
+    if share is None or not 0.0 <= share <= 1.0:
+        return ""
+    return (
+        f"In {percent(share, 1)} of the records the drawn value would equal the true one; these "
+        "trials carry no information."
+    )
+
+
+def replays(repetitions: Any) -> str:
+    """What the entry ``repetitions`` proves; empty if nothing."""
+    given = repetitions if isinstance(repetitions, Mapping) else {}
+    found = [(name, finite(given.get(f"combined_{name}"))) for name in ("epsilon", "mu")]
+    parts = [f"{name} at least {number(value)}" for name, value in found if value is not None]
+    if not parts:
+        return ""
+    count = finite(given.get("count"))
+    many = f"{count:.0f} replays" if count is not None and count >= 0 else "All replays"
+    return (
+        f"{many} of the coin flips combined: {' and '.join(parts)}. A mean over replays is not a "
+        "bound."
+    )
+
+
+def shape(value: Any, labels: Mapping[str, str] = LABELS, depth: int = 0) -> Shape:
     """Any plain JSON value, nested or not, in a shape that can be shown."""
     if depth >= DEPTH and isinstance(value, Mapping | list):
         return Shape(_short(json.dumps(value, ensure_ascii=False)))
     if isinstance(value, Mapping):
-        return Shape(pairs=tuple((label(str(k)), shape(v, depth + 1)) for k, v in value.items()))
+        parts = ((label(str(k), labels), shape(v, labels, depth + 1)) for k, v in value.items())
+        return Shape(pairs=tuple(parts))
     if isinstance(value, list):
-        return _listed(value, depth)
+        return _listed(value, labels, depth)
     if value is None:
         return Shape("not computed")
     if isinstance(value, bool):
@@ -143,19 +285,22 @@ def _unseen(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r"
 
 
-def _listed(values: list[Any], depth: int) -> Shape:
+def _listed(values: list[Any], labels: Mapping[str, str], depth: int) -> Shape:
     """A table if the entries are mappings, else one line."""
     if values and all(isinstance(v, Mapping) and v for v in values):
-        keys = list(dict.fromkeys(k for v in values for k in v))
-        rows = tuple(
-            tuple(shape(v[k], depth + 1) if k in v else Shape() for k in keys) for v in values
-        )
-        return Shape(columns=tuple(label(str(k)) for k in keys), rows=rows)
+        keys = list(dict.fromkeys(k for v in values[:ROWS] for k in v))
+        rows = [
+            tuple(shape(v[k], labels, depth + 1) if k in v else Shape() for k in keys)
+            for v in values[:ROWS]
+        ]
+        if len(values) > ROWS:
+            rows.append((Shape(f"… and {len(values) - ROWS} more"), *[Shape()] * (len(keys) - 1)))
+        return Shape(columns=tuple(label(str(k), labels) for k in keys), rows=tuple(rows))
     if any(isinstance(v, Mapping | list) for v in values):
-        shapes = [shape(v, depth + 1) for v in values[:ITEMS]]
+        shapes = [shape(v, labels, depth + 1) for v in values[:ITEMS]]
         rest = [("…", Shape(f"and {len(values) - ITEMS} more"))] if len(values) > ITEMS else []
         return Shape(pairs=(*((str(i), s) for i, s in enumerate(shapes, 1)), *rest))
-    parts = [shape(v, depth + 1).text for v in values[:ITEMS]]
+    parts = [shape(v, labels, depth + 1).text for v in values[:ITEMS]]
     more = f" … and {len(values) - ITEMS} more" if len(values) > ITEMS else ""
     return Shape(", ".join(parts) + more if parts else "none")
 

@@ -95,7 +95,7 @@ def fit_prognostic(
     return Prognostic(mean, predicted, scale, terms[0], weight, r2)
 
 
-def boosted_regressor(bins: Bytes, target: Array, seed: int, rounds: int = 50) -> Any:
+def boosted_regressor(bins: Bytes | Array, target: Array, seed: int, rounds: int = 50) -> Any:
     """Shallow, shrunk gradient boosting on binned columns."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 

@@ -1,0 +1,1 @@
+"""How is a trial scored? Each attack names its paper, its sign and what it needs."""

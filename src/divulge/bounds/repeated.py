@@ -1,0 +1,167 @@
+"""Replays of one game, combined: the mean e-value for bets, twice the mean p-value for counts.
+
+A replay flips new coins over the same records. The mean of e-values is an e-value whatever the
+dependence (Vovk and Wang, 2021), and twice the mean of p-values is a p-value (Rueschendorf, 1982).
+Replays are exchangeable, which allows more at no cost: the *largest running mean* of exchangeable
+e-values reaches ``1 / error`` with probability at most ``error`` (Ramdas and Manole, 2023), and
+``(2 - 2 p / error)_+ / error`` is an e-value for every p-value p, which turns it into twice the
+mean p-value and a little better (Gasparin, Wang and Ramdas, 2024). A mean of bounds is no bound.
+
+Each wealth is stopped when it reaches ``replays / error``, for then the mean has reached
+``1 / error``; with one replay this is Ville's inequality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.bounds.betting import GRID_END, GRID_STEP
+from divulge.bounds.guessing import Counts
+from divulge.bounds.recursion import epsilon_lower_bound as epsilon_from_counts
+from divulge.bounds.recursion import mu_lower_bound
+from divulge.errors import require, require_probability
+
+Array = npt.NDArray[np.float64]
+
+_RUNGS = (0.01, 0.05, 0.125, 0.25, 0.375, 0.499999, 0.625, 0.75, 0.875)
+"""P-values are rounded up to these multiples of the error; from the error on they count nothing."""
+_SAFE = 1.0 + 1e-9
+
+
+@dataclass(frozen=True)
+class Bets:
+    """What is staked if a value is shown: one row per record, one column per value."""
+
+    evidence: Array = field(repr=False)
+    """``logit q - l``; 0 where nothing is staked."""
+    log_odds: Array = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One set of coin flips: whether the true value is shown, and which value is shown."""
+
+    true: npt.NDArray[np.bool_] = field(repr=False)
+    shown: npt.NDArray[np.integer] = field(repr=False)
+
+
+def bet_epsilon(
+    bets: Bets,
+    replays: Sequence[Replay],
+    *,
+    error: float = 0.05,
+    step: float = GRID_STEP,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[float, Array]:
+    """Lower bound on pure epsilon from all replays, and the bound of each replay alone.
+
+    Epsilon walks up a grid; the bound is the last point before the first that is not rejected.
+    """
+    from divulge.bounds import compiled
+
+    require_probability("error", error)
+    require(len(replays) > 0, "There are no replays.")
+    evidence = np.ascontiguousarray(bets.evidence, dtype=float)
+    odds = np.exp(-np.asarray(bets.log_odds, dtype=float))
+    end = min(GRID_END, float(np.abs(evidence).max(initial=0.0)) + step)
+
+    def wealth(replay: Replay, epsilon: float, goal: float) -> float:
+        return float(
+            compiled.stopped_wealth(replay.true, replay.shown, evidence, odds, epsilon, goal)
+        )
+
+    alone = np.zeros(len(replays))
+    for r, replay in enumerate(replays):
+        goal = _SAFE / error
+        alone[r] = _walk(lambda e, o=replay, g=goal: wealth(o, e, g) >= g, step, end)  # type: ignore[misc]
+        if progress is not None:
+            progress(r + 1, len(replays))
+    if len(replays) == 1:
+        return float(alone[0]), alone
+    goal = _SAFE * len(replays) / error
+
+    def rejected(epsilon: float) -> bool:
+        total = 0.0
+        for seen, replay in enumerate(replays, start=1):
+            total += wealth(replay, epsilon, goal)
+            if total * len(replays) >= goal * seen:
+                return True
+        return False
+
+    return _walk(rejected, step, end), alone
+
+
+def _walk(rejected: Callable[[float], bool], step: float, end: float) -> float:
+    at = 0
+    while at * step <= end and rejected(at * step):
+        at += 1
+    return max(0, at - 1) * step
+
+
+def count_bound(
+    counts: Sequence[Counts],
+    *,
+    delta: float | None = None,
+    error: float = 0.05,
+    tau: float = 0.0,
+) -> float:
+    """Lower bound on mu (delta None) or epsilon at delta from the recursion's p-values.
+
+    With one replay it is the recursion itself.
+    """
+    require_probability("error", error)
+    require(len(counts) > 0, "There are no replays.")
+    if len(counts) == 1:
+        return alone_bound(counts[0], delta=delta, error=error, tau=tau)
+    rungs = [r * error for r in _RUNGS]
+
+    def rejected(parameter: float) -> bool:
+        total = 0.0
+        for seen, c in enumerate(counts, start=1):
+            total += 2.0 - 2.0 * _rung(c, parameter, delta, tau, rungs) / error
+            if total >= seen * _SAFE:
+                return True
+        return False
+
+    if not rejected(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while high < 600.0 and rejected(high):
+        low, high = high, 2.0 * high
+    while high - low > 1e-4:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rejected(middle) else (low, middle)
+    return low
+
+
+def alone_bound(counts: Counts, *, delta: float | None, error: float, tau: float = 0.0) -> float:
+    """The bound of one replay."""
+    m, r, c = counts.trials, counts.guesses, counts.correct
+    if delta is None:
+        return mu_lower_bound(m, r, c, error, tau=tau)
+    return epsilon_from_counts(m, r, c, delta, error, tau=tau)
+
+
+def _rung(
+    counts: Counts, parameter: float, delta: float | None, tau: float, rungs: list[float]
+) -> float:
+    """The p-value of ``parameter``, rounded up to a rung, the error at most."""
+    from divulge.bounds import compiled
+
+    m, r, c = counts.trials, counts.guesses, counts.correct
+    last = rungs[-1] / _RUNGS[-1]
+    if 2 * c <= r:
+        return last
+    kind, failure = (1, 0.0) if delta is None else (0, delta)
+    low, high = 0, len(rungs)  # the answer is rungs[high], or the error beyond the last
+    while low < high:
+        middle = (low + high) // 2
+        if compiled.rejects(kind, parameter, failure, m, r, c, rungs[middle], tau):
+            high = middle
+        else:
+            low = middle + 1
+    return rungs[high] if high < len(rungs) else last

@@ -1,0 +1,115 @@
+"""``divulge attribute``: what a model gives away about labels, or a protected column."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from divulge.cli import output
+from divulge.errors import require
+
+
+def command(
+    table: Annotated[
+        Path | None, typer.Argument(help="Parquet or CSV of training records.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The same, beside --model.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the true label.")] = None,
+    protected: Annotated[
+        str | None, typer.Option(help="Audit this column instead of the label.")
+    ] = None,
+    bins: Annotated[
+        int | None, typer.Option(help="Put a numeric protected column into so many bins.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="Prefix of the target's probability columns.")] = "p_",
+    proxy: Annotated[str, typer.Option(help="Prefix of the proxy's probability columns.")] = "q_",
+    features: Annotated[
+        str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
+    ] = "",
+    model: Annotated[
+        Path | None, typer.Option(help="The target as a file: scikit-learn saved by skops.")
+    ] = None,
+    proxy_model: Annotated[
+        Path | None, typer.Option(help="The proxy as a file, such as an earlier checkpoint.")
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(help="A type that a model file may load; repeatable. The error lists them."),
+    ] = None,
+    allow_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--allow-pickle",
+            help="Load pickle or joblib files. They can run any code on this machine.",
+        ),
+    ] = False,
+    heldout: Annotated[
+        Path | None, typer.Option(help="Records outside the training set, with the same columns.")
+    ] = None,
+    proxy_exact: Annotated[
+        bool, typer.Option("--proxy-exact", help="Vouch for the proxy: no correction.")
+    ] = False,
+    tau: Annotated[
+        float | None,
+        typer.Option(help="The proxy is within tau of the truth in total variation, per record."),
+    ] = None,
+    score: Annotated[
+        str, typer.Option(help="llr (log-likelihood ratio) or published (the paper's).")
+    ] = "llr",
+    power: Annotated[float, typer.Option(help="The t of the published score.")] = 2.0,
+    repetitions: Annotated[int, typer.Option(help="Replays of the coin flips.")] = 20,
+    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Fixes the split and the coin flips.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
+    ] = None,
+) -> None:
+    """Audit what a model gives away about the labels of its training records.
+
+    Each trial shows a record with its own label or with one drawn from a proxy. Exit code 0: the
+    audit ran; 2: bad input; 3: nothing can be concluded.
+    """
+    from divulge.games.attribute import attribute
+    from divulge.games.membership import DELTAS
+    from divulge.models import load
+    from divulge.report import progress
+
+    output.check(report, claim)
+    require((table is None) != (data is None), "Give one table: as the argument, or as --data.")
+    loaded = [
+        None if path is None else load(path, trust=trust or (), allow_pickle=allow_pickle)
+        for path in (model, proxy_model)
+    ]
+    with progress.stages() as advance:
+        result = attribute(
+            table if table is not None else data,
+            label=label,
+            protected=protected,
+            bins=bins,
+            target=target,
+            proxy=proxy,
+            features=output.words(features),
+            model=loaded[0],
+            proxy_model=loaded[1],
+            heldout=heldout,
+            proxy_exact=proxy_exact,
+            tau=tau,
+            score=score,
+            power=power,
+            repetitions=repetitions,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            rng=seed,
+            command="divulge " + shlex.join(sys.argv[1:]),
+            progress=advance,
+        )
+    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

@@ -1,0 +1,244 @@
+"""The attribute game: is the value shown with a training record its own, or the proxy's guess?
+
+Observational auditing of label privacy (001, Algorithm 2): the model is as it was trained, no label
+was touched. A record is shown with its true label (or protected value) or with one drawn from a
+proxy, by a fair coin; who can tell which from the model has learned what the record kept to itself.
+The parameter is that of label privacy: what changes when one record's value is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax
+
+from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
+from divulge.errors import CannotConclude, require, require_probability
+from divulge.games import attribute_bounds, attribute_findings
+from divulge.games.membership import DELTAS, versions
+from divulge.games.values import Records, read_records
+from divulge.result import Result
+from divulge.shift import students, values
+from divulge.shift.pool import log_probabilities
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
+
+REPETITIONS = 20
+LEAST_RECORDS = 400
+"""Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
+
+
+def attribute(
+    table: Any,
+    *,
+    label: str | None = None,
+    protected: str | None = None,
+    bins: int | None = None,
+    target: str = "p_",
+    proxy: str = "q_",
+    features: str | Sequence[str] = (),
+    model: Any = None,
+    proxy_model: Any = None,
+    heldout: Any = None,
+    proxy_exact: bool = False,
+    tau: float | None = None,
+    score: str = LIKELIHOOD_RATIO,
+    power: float = 2.0,
+    repetitions: int = REPETITIONS,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    rng: int = 0,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Audit what a model gives away about the labels, or a protected column, of its records.
+
+    ``table`` holds training records: the ``label`` (or the ``protected`` column, numeric ones in
+    ``bins``), and the probabilities of target and proxy as columns ``p_<class>`` and
+    ``q_<class>``; or give ``model`` and ``proxy_model`` with ``predict_proba`` and the features
+    they read. For a protected column that the model reads, the model is asked with every value.
+    Without a proxy divulge fits one, on the held-out records or on the half that is not audited.
+    ``features`` are what the record shows besides. ``heldout`` are records outside the training
+    set, with the same columns: they make the correction of the proxy the safest there is.
+
+    The proxy's error is corrected unless it is vouched for (``proxy_exact``) or bounded in total
+    variation (``tau``). The headline bounds hold together with confidence ``1 - error``.
+    """
+    require_probability("error", error)
+    for delta in deltas:
+        require_probability("delta", delta)
+    require(score in SCORES, f"Unknown score {score!r}. Choose from {', '.join(SCORES)}.")
+    require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
+    require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
+    require(repetitions >= 1, f"At least one repetition is needed. Found {repetitions}.")
+    require(power >= 0.0, f"The power t must be at least 0. Found {power!r}.")
+    records = read_records(
+        table,
+        label=label,
+        protected=protected,
+        bins=bins,
+        target=target,
+        proxy=proxy,
+        features=features,
+        model=model,
+        proxy_model=proxy_model,
+        heldout=heldout,
+    )
+    return audit_records(
+        records,
+        proxy_exact=proxy_exact,
+        tau=tau,
+        score=score,
+        power=power,
+        repetitions=repetitions,
+        deltas=deltas,
+        error=error,
+        seed=rng,
+        command=command,
+        progress=progress,
+    )
+
+
+def audit_records(
+    records: Records,
+    *,
+    proxy_exact: bool = False,
+    tau: float | None = None,
+    score: str = LIKELIHOOD_RATIO,
+    power: float = 2.0,
+    repetitions: int = REPETITIONS,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    seed: int = 0,
+    command: str | None = None,
+    progress: Progress | None = None,
+    compare: bool = True,
+) -> Result:
+    """Correct the proxy, play the game, and state what is proved."""
+    rng = np.random.default_rng(seed)
+    rule = attribute_bounds.Rule(score, power, repetitions, tuple(deltas), error, tau)
+    context = attribute_findings.Context(
+        records=records,
+        rule=rule,
+        exact=proxy_exact,
+        provenance={
+            "command": command,
+            "seed": seed,
+            "versions": versions(),
+            "inputs": list(records.inputs),
+        },
+    )
+    try:
+        log_target, log_proxy, priors = _prepare(records, rule, proxy_exact, rng, progress)
+    except CannotConclude as reason:
+        return attribute_findings.no_conclusion(context, str(reason))
+    codes = records.codes[: records.training]
+    trusted = values.vouched(log_proxy[: records.training], priors.head, priors.tail)
+    corrected = None
+    if not proxy_exact and tau is None:
+        corrected = attribute_bounds.play_game(codes, log_target, priors, rule, rng, progress)
+    plain = attribute_bounds.play_game(codes, log_target, trusted, rule, rng, progress)
+    bounds = attribute_bounds.stated(plain, corrected, rule, exact=proxy_exact)
+    games = attribute_findings.Games(plain, corrected)
+    others: list[dict[str, Any]] = []
+    if compare:
+        other = PUBLISHED if score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
+        others = attribute_bounds.compared(
+            records, log_target, log_proxy, games.headline, rule, other, rng, progress
+        )
+    return attribute_findings.result(context, games, bounds, log_target, log_proxy, others)
+
+
+def _prepare(
+    records: Records,
+    rule: attribute_bounds.Rule,
+    exact: bool,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> tuple[Array, Array, values.Priors]:
+    """Target (training records), proxy (all records) and what the record gives away."""
+    training, outside = records.training, records.outside
+    trusted = exact or rule.tau is not None
+    aside = records.heldout_target and outside.size >= LEAST_RECORDS
+    share = (
+        values.VOUCHED_SHARE
+        if trusted
+        else values.HELD_OUT_SHARE
+        if aside
+        else values.LEARNED_SHARE
+    )
+    fitted = records.log_proxy is None
+    enough = outside.size >= LEAST_RECORDS
+    if fitted and not enough:
+        share = values.LEARNED_SHARE
+    if (fitted or not trusted) and training < LEAST_RECORDS:
+        raise CannotConclude(
+            f"{training} training records are too few to estimate the proxy's error; at least "
+            f"{LEAST_RECORDS} are needed, or a proxy that is vouched for."
+        )
+    head, tail = values.split(training, share, rng)
+    log_proxy = records.log_proxy
+    if log_proxy is None:
+        log_proxy = _fit_proxy(records, head, tail, enough, rng, progress)
+    log_target = records.log_target
+    if log_target is None:
+        assert records.likelihood is not None
+        log_target = log_probabilities(np.exp(log_softmax(log_proxy + records.likelihood, axis=1)))
+    features = records.features.matrix
+    if trusted:
+        priors = values.vouched(log_proxy[:training], head, tail)
+    elif aside:
+        priors = values.held_out(
+            records.codes,
+            log_target,
+            log_proxy,
+            features,
+            head,
+            tail,
+            outside,
+            error=rule.error / 2.0,
+            rng=rng,
+            progress=progress,
+        )
+        priors = values.first(priors, training)
+    else:
+        priors = values.blind(
+            records.codes[:training],
+            log_target[:training],
+            log_proxy[:training],
+            features[:training],
+            head,
+            tail,
+            error=rule.error / 2.0,
+            rng=rng,
+            progress=progress,
+        )
+    return log_target, log_proxy, priors
+
+
+def _fit_proxy(
+    records: Records,
+    head: Index,
+    tail: Index,
+    enough: bool,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Array:
+    """A proxy from the features: on held-out records, or on the head, which is not audited."""
+    if progress is not None:
+        progress("proxy", 0, 1)
+    outside = records.outside
+    learn, apply = (outside, np.concatenate([head, tail])) if enough else (head, tail)
+    if not enough:
+        apply = np.concatenate([tail, outside])
+    share = np.bincount(records.codes[learn], minlength=len(records.classes)) + 1.0
+    start = np.tile(log_probabilities((share / share.sum())[None]), (records.codes.size, 1))
+    fitted, _ = students.fit_values(
+        records.codes, start, records.features.matrix, learn, apply, rng
+    )
+    return fitted

@@ -1,0 +1,323 @@
+"""From the played attribute game to a Result: verdict, measurements, diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.bounds import betting, repeated
+from divulge.curves import Gaussian
+from divulge.games import attribute_bounds, measures
+from divulge.games.attribute_bounds import Game, Rule
+from divulge.games.findings import ROBUST_ODDS, findings_in_words, headline_epsilon
+from divulge.games.values import Records
+from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.shift import sensitivity as sensitivity_
+from divulge.shift import values
+from divulge.shift.values import Priors
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+TAUS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+_BINS = 15
+_SUSPICIOUS_Z, _SUSPICIOUS_SHARE = 4.0, 0.05
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known before the audit."""
+
+    records: Records
+    rule: Rule
+    exact: bool
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Games:
+    """The game as published, and the one with the proxy corrected."""
+
+    plain: Game
+    corrected: Game | None
+
+    @property
+    def headline(self) -> Game:
+        """The one on which the verdict rests."""
+        return self.corrected if self.corrected is not None else self.plain
+
+
+def no_conclusion(context: Context, reason: str) -> Result:
+    """The honest verdict where nothing can be proved."""
+    return Result(
+        game="attribute",
+        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
+        bounds=(),
+        trials={"training_records": context.records.training},
+        provenance=context.provenance,
+    )
+
+
+def result(
+    context: Context,
+    games: Games,
+    bounds: tuple[Bound, ...],
+    log_target: Array,
+    log_proxy: Array,
+    others: list[dict[str, Any]],
+) -> Result:
+    """Put everything together."""
+    records, rule = context.records, context.rule
+    game = games.headline
+    quality = proxy_quality(records, game.priors, log_target, log_proxy)
+    seen = saw_training(records, log_proxy)
+    curve = sensitivity_.sensitivity(headline_epsilon(bounds))
+    first = game.played.replays[0]
+    truth = np.where(first.true, 1.0, -1.0)
+    score = game.score[game.priors.tail, first.shown]
+    diagnostics: dict[str, Any] = {
+        "proxy": quality,
+        "roc": measures.roc(score, truth, bounds),
+        "wealth": _wealth(game, truth, rule),
+        "sensitivity": {
+            "gamma": curve.gamma,
+            "epsilon": curve.epsilon,
+            "gamma_star": curve.gamma_star,
+        },
+        "tau": attribute_bounds.tau_curve(games.plain, rule, TAUS),
+        "draw": {
+            "records": records.training,
+            "learned_from": game.priors.head.size,
+            "audited": game.priors.tail.size,
+            "repetitions": rule.repetitions,
+            "rule": "a fair coin per record: its own value, or one drawn from the proxy",
+        },
+    }
+    if rule.repetitions > 1:
+        diagnostics["repetitions"] = _repetitions(game, bounds, rule)
+    if games.corrected is not None:
+        diagnostics["blind"] = {
+            "c_lb": game.priors.c_lb,
+            "sees": "the record and the value shown, not the model",
+        }
+        if game.priors.quality:
+            diagnostics["nuisance"] = game.priors.quality
+    if others:
+        diagnostics["comparison"] = others
+    return Result(
+        game="attribute",
+        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, seen),
+        bounds=bounds,
+        measurements=_measurements(context, game, bounds, quality, curve.gamma_star, score, truth),
+        trials={
+            "training_records": records.training,
+            "heldout_records": records.codes.size - records.training,
+            "real": int(first.true.sum()),
+            "drawn": int((~first.true).sum()),
+            "counted": game.played.counts[0].trials,
+            "classes": len(records.classes),
+            "value": records.value,
+            "score": rule.score,
+            "features": len(records.features.names),
+        },
+        diagnostics=diagnostics,
+        provenance=context.provenance,
+    )
+
+
+def proxy_quality(
+    records: Records, priors: Priors, log_target: Array, log_proxy: Array
+) -> dict[str, Any]:
+    """Log-losses, calibration curves, and how often the drawn value is the true one."""
+    training = records.training
+    codes = records.codes[:training]
+    share = np.bincount(codes, minlength=len(records.classes)) / training
+    losses = {
+        "proxy": _loss(log_proxy[:training], codes),
+        "target": _loss(log_target[:training], codes),
+        "constant": float(-(share[share > 0] * np.log(share[share > 0])).sum()),
+    }
+    if priors.assumption != values.EXACT:
+        tail = priors.tail
+        corrected = priors.log_odds[tail] + priors.log_proxy[tail]
+        losses["corrected proxy"] = _loss(corrected, codes[tail])
+    outside = records.outside
+    if outside.size:
+        losses["proxy, held-out"] = _loss(log_proxy[outside], records.codes[outside])
+        if records.heldout_target:
+            losses["target, held-out"] = _loss(log_target[outside], records.codes[outside])
+    own = np.take_along_axis(log_proxy[:training], codes[:, None], axis=1)
+    return {
+        "log_loss": losses,
+        "calibration": {
+            "proxy": _calibration(log_proxy[:training], codes),
+            "target": _calibration(log_target[:training], codes),
+        },
+        "agreement": float(np.exp(own).mean()),
+        "classes": len(records.classes),
+        "value": records.value,
+    }
+
+
+def saw_training(records: Records, log_proxy: Array) -> str | None:
+    """A proxy that does much better on the training records than elsewhere has seen them."""
+    outside = records.outside
+    if records.log_proxy is None or outside.size < 30:
+        return None
+    loss = -np.take_along_axis(log_proxy, records.codes[:, None], axis=1)[:, 0]
+    inside, beyond = loss[: records.training], loss[outside]
+    gap = float(beyond.mean() - inside.mean())
+    spread = float(np.sqrt(inside.var() / inside.size + beyond.var() / beyond.size))
+    if gap > _SUSPICIOUS_Z * spread and gap > _SUSPICIOUS_SHARE * float(beyond.mean()):
+        return (
+            f"The proxy's loss is {inside.mean():.3f} on the training records and "
+            f"{beyond.mean():.3f} elsewhere: it seems to have seen them, which hides the leak."
+        )
+    return None
+
+
+def _loss(log_p: Array, codes: Index) -> float:
+    return float(-np.take_along_axis(log_p, codes[:, None], axis=1).mean())
+
+
+def _calibration(log_p: Array, codes: Index) -> list[dict[str, float]]:
+    """Observed share against predicted probability, over all classes."""
+    p = np.exp(log_p).ravel()
+    place = np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
+    hit = np.arange(codes.size) * log_p.shape[1] + codes
+    count = np.bincount(place, minlength=_BINS)
+    total = np.bincount(place, weights=p, minlength=_BINS)
+    right = np.bincount(place[hit], minlength=_BINS)
+    return [
+        {"predicted": total[b] / count[b], "observed": right[b] / count[b], "count": int(count[b])}
+        for b in range(_BINS)
+        if count[b]
+    ]
+
+
+def _wealth(game: Game, truth: Array, rule: Rule) -> dict[str, Any]:
+    """How the evidence of the first replay grew."""
+    shown = game.played.replays[0].shown[:, None].astype(np.intp)
+    evidence = np.take_along_axis(game.plan.bets.evidence, shown, axis=1)[:, 0]
+    prior = np.take_along_axis(game.plan.bets.log_odds, shown, axis=1)[:, 0]
+    staked = np.flatnonzero(evidence)
+    if staked.size == 0:
+        return {}
+    bet = betting.bet_given(
+        expit(evidence + prior)[staked], truth[staked], prior[staked], error=rule.half
+    )
+    revealed, running = bet.running_bound()
+    return {
+        "trials": revealed,
+        "wealth": bet.wealth,
+        "epsilon": np.maximum(0.0, running - game.priors.c_lb),
+        "goal": 1.0 / rule.half,
+    }
+
+
+def _repetitions(game: Game, bounds: tuple[Bound, ...], rule: Rule) -> dict[str, Any]:
+    shift = game.priors.c_lb
+    mu = [
+        attribute_bounds.less_shift(
+            repeated.alone_bound(c, delta=None, error=rule.half, tau=rule.tau or 0.0), shift
+        )
+        for c in game.played.counts
+    ]
+    headline = {(b.parameter, b.delta): b.value for b in bounds if b.headline}
+    return {
+        "count": rule.repetitions,
+        "epsilon": np.maximum(0.0, game.epsilon_alone - shift) if rule.tau is None else [],
+        "mu": mu,
+        "combined_epsilon": headline.get(("epsilon", 0.0)),
+        "combined_mu": headline.get(("mu", None)),
+        "combination": "largest running mean of the e-values for epsilon at delta 0; twice the "
+        "mean p-value, in its form for exchangeable replays, for the rest",
+    }
+
+
+def _verdict(
+    context: Context,
+    priors: Priors,
+    bounds: tuple[Bound, ...],
+    gamma_star: float,
+    seen: str | None,
+) -> Verdict:
+    leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
+    sure = f"{100 * (1 - context.rule.error):g}%"
+    what = repr(context.records.value)
+    if not leaking:
+        sentence = (
+            f"No evidence that {what} leaks: with {sure} confidence nothing above zero could be "
+            "proved. This is not a proof of privacy."
+        )
+        return Verdict("no evidence", False, sentence, tuple(_reasons(context, priors, None, seen)))
+    listed = findings_in_words(leaking)
+    sentence = f"The model gives away {what} of its records: with {sure} confidence, {listed}."
+    reasons = tuple(_reasons(context, priors, gamma_star, seen))
+    return Verdict("leak", not reasons, sentence, reasons)
+
+
+def _reasons(
+    context: Context, priors: Priors, gamma_star: float | None, seen: str | None
+) -> list[str]:
+    """Why a finding is fragile."""
+    reasons = []
+    estimated = not context.exact and context.rule.tau is None
+    if estimated and priors.assumption == values.BLIND and not context.records.features.names:
+        reasons.append(
+            "Neither features nor held-out records were given: a target that knows the population "
+            "better than the proxy could look like one that remembers."
+        )
+    if gamma_star is not None and gamma_star < ROBUST_ODDS:
+        reasons.append(
+            f"An error of the proxy with an odds ratio of {gamma_star:.2f} would explain the "
+            f"finding away; robust needs at least {ROBUST_ODDS:g}."
+        )
+    if priors.c_lb:
+        reasons.append(
+            f"A baseline that does not see the model beats the corrected proxy by "
+            f"{priors.c_lb:.2f} in log-odds: some error of the proxy is left."
+        )
+    if seen is not None:
+        reasons.append(seen)
+    return reasons
+
+
+def _measurements(
+    context: Context,
+    game: Game,
+    bounds: tuple[Bound, ...],
+    quality: Mapping[str, Any],
+    gamma_star: float,
+    score: Array,
+    truth: Array,
+) -> dict[str, Any]:
+    rule = context.rule
+    losses = quality["log_loss"]
+    out: dict[str, Any] = {
+        "auc": measures.auc(score, truth),
+        "tpr_at_fpr": {f"{r:g}": measures.tpr_at(score, truth, r) for r in measures.FPRS},
+        "gamma_star": gamma_star,
+        "agreement": quality["agreement"],
+        "proxy_log_loss": losses["proxy"],
+        "target_log_loss": losses["target"],
+        "guesses": game.played.counts[0].guesses,
+        "correct_guesses": game.played.counts[0].correct,
+    }
+    if "corrected proxy" in losses:
+        out["corrected_log_loss"] = losses["corrected proxy"]
+        out["c_lb"] = game.priors.c_lb
+        out["epsilon_tilde"] = headline_epsilon(bounds)
+    mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
+    if mu > 0.0 and rule.deltas:
+        out["gdp_equivalent_epsilon"] = Gaussian(mu).epsilon(rule.deltas[0])
+    if rule.repetitions > 1 and rule.tau is None:
+        alone = np.maximum(0.0, game.epsilon_alone - game.priors.c_lb)
+        out["repetitions_epsilon_mean"] = float(alone.mean())
+        out["repetitions_epsilon_sd"] = float(alone.std(ddof=1))
+    return out

@@ -1,0 +1,7 @@
+"""How is a model asked? Files from strangers are loaded by formats that cannot run code."""
+
+from __future__ import annotations
+
+from divulge.models.files import load
+
+__all__ = ["load"]

@@ -1,0 +1,167 @@
+"""Two models of a value from the record: the target's student, and the corrected proxy.
+
+The *student* imitates the target from what the record shows (features and the proxy's
+probabilities). It is taught by the target's own probabilities, not by labels, so it has no label
+noise to overcome, uses every record, and touches no truth. What the target says beyond its student
+is either memory or knowledge that the features do not carry.
+
+The *corrected proxy* is the best guess of the value from the record without the target: a
+log-linear pool of the proxy, a linear and a boosted model, and the student.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.shift.pool import Pool, fit_pool, log_probabilities, one_hot
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+FOLDS = 4
+FIT_PAIRS = 120_000
+"""Most (record, class) pairs that one student learns from."""
+FIT_RECORDS = 100_000
+"""Most records that a model of the value learns from."""
+POOL_RECORDS = 50_000
+ROUNDS = (60, 400)
+"""Boosting rounds of the student, for two classes; fewer for more."""
+VALUE_ROUNDS = 60
+_MANY = 100_000
+_TEST_CHUNK = 200_000
+
+
+def record_features(log_proxy: Array, features: Array, *more: Array) -> Array:
+    """What the record shows: centred log-probabilities of the proxy (and more), and features."""
+    given = [m - m.mean(axis=1, keepdims=True) for m in (log_proxy, *more)]
+    return np.column_stack([*given, features])
+
+
+def fit_student(
+    log_target: Array, log_proxy: Array, features: Array, rng: np.random.Generator
+) -> Array:
+    """Log-probabilities of the target's student, predicted out of fold for every record."""
+    records, classes = log_target.shape
+    shown = record_features(log_proxy, features)
+    rounds = [max(10, 2 * r // classes) for r in ROUNDS]
+    predicted = [np.empty_like(log_target) for _ in range(1 + len(rounds))]
+    folds = FOLDS if records <= _MANY else 2
+    fold = rng.permutation(records) % folds
+    for k in range(folds):
+        rest = rng.permutation(np.flatnonzero(fold != k))[: max(2000, FIT_PAIRS // classes)]
+        out = np.flatnonzero(fold == k)
+        seed = int(rng.integers(2**31))
+        pairs = _weighted_pairs(shown[rest], log_target[rest])
+        models = [_linear(*pairs), *(_boosted(*pairs, r, seed, leaves=31) for r in rounds)]
+        for own, model in zip(predicted, models, strict=True):
+            own[out] = model(shown[out], classes)
+    some = rng.permutation(records)[:POOL_RECORDS]
+    members = [log_proxy, *predicted]
+    return fit_pool([m[some] for m in members], np.exp(log_target[some]))(members)
+
+
+def fit_values(
+    codes: Index,
+    log_proxy: Array,
+    features: Array,
+    head: Index,
+    tail: Index,
+    rng: np.random.Generator,
+    *more: Array,
+) -> tuple[Array, Pool]:
+    """The corrected proxy: out of fold on the head, fitted on the head for the tail.
+
+    ``codes`` are read for the head only. ``more`` are further models of the value (the student, or
+    the target itself where the head never was in its training set).
+    """
+    classes = log_proxy.shape[1]
+    shown = record_features(log_proxy, features, *more)
+    predicted = [np.empty_like(log_proxy) for _ in range(2)]
+    head = rng.permutation(head)
+    fold = np.arange(head.size) % (FOLDS if head.size <= _MANY // 2 else 2)
+    for fit_on, out in [*_splits(head, fold), (head, tail)]:
+        fit_on = fit_on[:FIT_RECORDS]
+        seed = int(rng.integers(2**31))
+        one_each = np.ones(fit_on.size)
+        models = [
+            _linear(shown[fit_on], codes[fit_on], one_each),
+            _boosted(shown[fit_on], codes[fit_on], one_each, VALUE_ROUNDS, seed, leaves=16),
+        ]
+        for own, model in zip(predicted, models, strict=True):
+            own[out] = model(shown[out], classes)
+    members = [log_proxy, *predicted, *more]
+    some = head[:POOL_RECORDS]
+    pool = fit_pool([m[some] for m in members], one_hot(codes[some], classes))
+    value = np.full_like(log_proxy, np.nan)
+    both = np.concatenate([head, tail])
+    value[both] = pool([m[both] for m in members])
+    return value, pool
+
+
+def _splits(rows: Index, fold: Index) -> Iterator[tuple[Index, Index]]:
+    for k in range(int(fold.max()) + 1):
+        yield rows[fold != k], rows[fold == k]
+
+
+def _weighted_pairs(shown: Array, log_target: Array) -> tuple[Array, Index, Array]:
+    """Every record once per class, weighted by the target's probability: soft labels."""
+    classes = log_target.shape[1]
+    weight = np.exp(log_target).ravel()
+    heavy = np.flatnonzero(weight > 1e-4)
+    return shown[heavy // classes], heavy % classes, weight[heavy]
+
+
+_Predict = Callable[[Array, int], Array]
+
+
+def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
+    from sklearn.linear_model import LogisticRegression
+
+    centre, scale = shown.mean(axis=0), shown.std(axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    model = LogisticRegression(C=10.0, max_iter=300, tol=1e-3)
+    if np.unique(codes).size < 2:
+        return _constant(codes, weight)
+    model.fit((shown - centre) / scale, codes, sample_weight=weight)
+    return lambda x, classes: _all_classes(model, (x - centre) / scale, classes)
+
+
+def _boosted(
+    shown: Array, codes: Index, weight: Array, rounds: int, seed: int, leaves: int
+) -> _Predict:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    if np.unique(codes).size < 2:
+        return _constant(codes, weight)
+    model = HistGradientBoostingClassifier(
+        max_iter=rounds,
+        learning_rate=0.12,
+        max_leaf_nodes=leaves,
+        min_samples_leaf=20,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    model.fit(shown, codes, sample_weight=weight)
+    return lambda x, classes: _all_classes(model, x, classes)
+
+
+def _constant(codes: Index, weight: Array) -> _Predict:
+    def predict(x: Array, classes: int) -> Array:
+        share = np.bincount(codes, weights=weight, minlength=classes)
+        return np.tile(log_probabilities(share[None] / share.sum()), (len(x), 1))
+
+    return predict
+
+
+def _all_classes(model: Any, x: Array, classes: int) -> Array:
+    """Log-probabilities with a column for every class, also those the model never saw."""
+    out = np.zeros((len(x), classes))
+    for start in range(0, len(x), _TEST_CHUNK):
+        rows = slice(start, start + _TEST_CHUNK)
+        out[rows, model.classes_] = model.predict_proba(x[rows])
+    return log_probabilities(out)

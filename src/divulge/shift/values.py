@@ -1,0 +1,263 @@
+"""What a record gives away about a value shown with it, without the target.
+
+A trial shows a record with its true value or with one drawn from the proxy. Seeing the value y, the
+prior log-odds that it is the true one are ``log D(y | x) - log D'(y | x)``, D the truth and D' the
+proxy: 0 only if the proxy is right. Three sources: the proxy is vouched for; D is estimated from
+the record alone (blind); or D is estimated on held-out records, which the target never saw, with
+the target's own probabilities among the features, so that what the target knows of the population
+is never mistaken for memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.bounds import betting
+from divulge.shift import students
+from divulge.shift.linear import logistic_ridge
+from divulge.shift.prognostic import boosted_regressor
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
+
+EXACT = "the proxy is the distribution of the value given the record"
+BLIND = (
+    "what the target knows of the value beyond its student and the corrected proxy is memory, not "
+    "knowledge of the population that the features do not carry"
+)
+HELD_OUT = "the held-out records come from the same population as the training records"
+TRIM, FAR = 1.5, 4.0
+LEARNED_SHARE, VOUCHED_SHARE, HELD_OUT_SHARE = 0.5, 0.1, 0.3
+MOST_LEARNED = 100_000
+_MOST_BETS = 200_000
+_FEWEST = 200
+_LARGEST_EVIDENCE = 6.0
+
+
+@dataclass(frozen=True)
+class Priors:
+    """One entry per record and value. The head is learned from, the tail is audited."""
+
+    log_proxy: Array = field(repr=False)
+    log_odds: Array = field(repr=False)
+    """``log D - log D'``: out of fold on the head, fitted on other records for the tail."""
+    expected: Array = field(repr=False)
+    """Log-probabilities that the target was expected to give: the student's, or the proxy's."""
+    head: Index = field(repr=False)
+    tail: Index = field(repr=False)
+    trim: float
+    assumption: str
+    c_lb: float = 0.0
+    """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
+    quality: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Where the prior is moderate; elsewhere nothing is guessed and nothing staked."""
+        return np.asarray(np.abs(self.log_odds) <= self.trim)
+
+
+def vouched(log_proxy: Array, head: Index, tail: Index) -> Priors:
+    """The user vouches for the proxy: nothing is given away by the record."""
+    nothing = np.zeros_like(log_proxy)
+    return Priors(log_proxy, nothing, log_proxy, head, tail, FAR, EXACT)
+
+
+def blind(
+    codes: Index,
+    log_target: Array,
+    log_proxy: Array,
+    features: Array,
+    head: Index,
+    tail: Index,
+    *,
+    error: float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Priors:
+    """Estimate D from the record alone, and what the target would say without memory."""
+    advance = _counter(progress, 3)
+    advance("student of the target")
+    student = students.fit_student(log_target, log_proxy, features, rng)
+    advance("corrected proxy")
+    value, pool = students.fit_values(codes, log_proxy, features, head, tail, rng, student)
+    log_odds = value - log_proxy
+    advance("blind baseline")
+    shown = students.record_features(log_proxy, features, student)
+    c_lb = residual_shift(codes, log_proxy, log_odds, shown, head, tail, TRIM, error, rng)
+    quality = {
+        "student_unexplained": _unexplained(log_target, student, log_proxy),
+        "pool_weights": dict(
+            zip(("proxy", "linear", "boosted", "student"), pool.weights, strict=True)
+        ),
+    }
+    return Priors(log_proxy, log_odds, student, head, tail, TRIM, BLIND, c_lb, quality)
+
+
+def held_out(
+    codes: Index,
+    log_target: Array,
+    log_proxy: Array,
+    features: Array,
+    head: Index,
+    tail: Index,
+    outside: Index,
+    *,
+    error: float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Priors:
+    """Estimate D on the rows ``outside``, which the target never saw, from all that it says.
+
+    Where the target remembers, its probabilities move the estimate of D towards the true value
+    too; that makes the audit of a leak more cautious, never less.
+    """
+    advance = _counter(progress, 2)
+    inside = np.concatenate([head, tail])
+    advance("value on held-out records")
+    value, pool = students.fit_values(codes, log_proxy, features, outside, inside, rng, log_target)
+    log_odds = value - log_proxy
+    advance("blind baseline")
+    shown = students.record_features(log_proxy, features)
+    c_lb = residual_shift(codes, log_proxy, log_odds, shown, outside, outside, FAR, error, rng)
+    weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
+    quality = {"pool_weights": weights}
+    return Priors(log_proxy, log_odds, log_proxy, head, tail, FAR, HELD_OUT, c_lb, quality)
+
+
+def first(priors: Priors, records: int) -> Priors:
+    """The first records only, among which head and tail lie."""
+    rows = slice(0, records)
+    return replace(
+        priors,
+        log_proxy=priors.log_proxy[rows],
+        log_odds=priors.log_odds[rows],
+        expected=priors.expected[rows],
+    )
+
+
+def residual_shift(
+    codes: Index,
+    log_proxy: Array,
+    log_odds: Array,
+    shown: Array,
+    head: Index,
+    tail: Index,
+    trim: float,
+    error: float,
+    rng: np.random.Generator,
+) -> float:
+    """c_lb: what a learner that sees (x, value) but not the target proves against the prior.
+
+    It learns on the head and bets on the tail (on two halves where they are the same records).
+    """
+    if head is tail:
+        mixed = rng.permutation(head)
+        head, tail = mixed[: mixed.size // 2], mixed[mixed.size // 2 :]
+    rows, value, truth = shuffled_trials(codes, log_proxy, head, rng)
+    prior = log_odds[rows, value]
+    new_rows, new_value, new_truth = flipped_trials(codes, log_proxy, tail, rng, _MOST_BETS)
+    new_prior = log_odds[new_rows, new_value]
+    old, new = np.abs(prior) <= trim, np.abs(new_prior) <= trim
+    if old.sum() < _FEWEST or new.sum() < _FEWEST:
+        return 0.0
+    known = _pair_columns(shown, log_proxy, log_odds, rows[old], value[old])
+    asked = _pair_columns(shown, log_proxy, log_odds, new_rows[new], new_value[new])
+    evidence = _surprise(known, truth[old], prior[old], asked)
+    bets = expit(new_prior[new] + evidence)
+    return betting.bet_given(bets, new_truth[new], new_prior[new], error=error).epsilon
+
+
+def shuffled_trials(
+    codes: Index, log_proxy: Array, rows: Index, rng: np.random.Generator
+) -> tuple[Index, Index, Array]:
+    """Revealed records twice, with the true value and with a drawn one: rows, values, truths."""
+    drawn = draw_values(log_proxy[rows], rng)
+    order = rng.permutation(2 * rows.size)
+    both = np.concatenate([rows, rows])[order]
+    value = np.concatenate([codes[rows], drawn])[order]
+    truth = np.concatenate([np.ones(rows.size), -np.ones(rows.size)])[order]
+    return both, value, truth
+
+
+def flipped_trials(
+    codes: Index, log_proxy: Array, rows: Index, rng: np.random.Generator, most: int | None = None
+) -> tuple[Index, Index, Array]:
+    """One fair coin per record: the true value or a drawn one."""
+    rows = rng.permutation(rows)[:most]
+    true = rng.random(rows.size) < 0.5
+    value = np.where(true, codes[rows], draw_values(log_proxy[rows], rng))
+    return rows, value, np.where(true, 1.0, -1.0)
+
+
+def draw_values(log_probabilities: Array, rng: np.random.Generator) -> Index:
+    """One value per row by inverse transform."""
+    total = np.cumsum(np.exp(log_probabilities), axis=1)
+    luck = rng.random(len(total)) * total[:, -1]
+    return np.asarray((luck[:, None] >= total[:, :-1]).sum(axis=1), dtype=np.intp)
+
+
+def _pair_columns(
+    shown: Array, log_proxy: Array, log_odds: Array, rows: Index, value: Index
+) -> Array:
+    classes = log_proxy.shape[1]
+    own = np.column_stack([log_proxy[rows, value], log_odds[rows, value]])
+    kind = np.equal.outer(value, np.arange(classes)).astype(float)
+    return np.column_stack([own, kind, shown[rows]])
+
+
+def _surprise(known: Array, truth: Array, prior: Array, asked: Array) -> Array:
+    """Evidence of two blind learners, scaled on the half they were not fitted on; one row each."""
+    half = len(known) // 2
+    target = 4.0 * ((truth > 0.0) - expit(prior))
+    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
+    boosted = boosted_regressor(known[:half], target[:half], 5, rounds=80)
+    linear = logistic_ridge(
+        (known[:half] - centre) / scale, (truth[:half] > 0.0).astype(float), offset=prior[:half]
+    )
+    learners: tuple[Callable[[Array], Array], ...] = (
+        lambda x: np.asarray(boosted.predict(x), dtype=float),
+        lambda x: linear((x - centre) / scale),
+    )
+    out = np.zeros((len(learners), len(asked)))
+    for own, learner in zip(out, learners, strict=True):
+        check = learner(known[half:])[:, None]
+        outcome = (truth[half:] > 0.0).astype(float)
+        scaling = logistic_ridge(check, outcome, offset=prior[half:], penalty=5.0)
+        if float(scaling.slopes[0]) > 0.0:
+            evidence = scaling(learner(asked)[:, None])
+            own[:] = np.clip(evidence, -_LARGEST_EVIDENCE, _LARGEST_EVIDENCE)
+    return out
+
+
+def split(records: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Head and tail of a random order: what is learned from, and what is audited."""
+    order = rng.permutation(records)
+    learned = max(1, min(round(share * records), MOST_LEARNED))
+    return order[:learned], order[learned:]
+
+
+def _unexplained(log_target: Array, student: Array, log_proxy: Array) -> float:
+    """Share of the target's divergence from the proxy that its student does not explain."""
+    p = np.exp(log_target)
+    left = float((p * (log_target - student)).sum())
+    return left / max(float((p * (log_target - log_proxy)).sum()), 1e-12)
+
+
+def _counter(progress: Progress | None, stages: int) -> Callable[[str], None]:
+    done = 0
+
+    def advance(stage: str) -> None:
+        nonlocal done
+        if progress is not None:
+            progress(stage, done, stages)
+        done += 1
+
+    return advance
