@@ -125,6 +125,8 @@ def count_bound(
             total += 2.0 - 2.0 * _rung(c, parameter, delta, tau, rungs) / error
             if total >= seen * _SAFE:
                 return True
+            if 2 * seen - total > len(counts):  # even p-values of 0 from here on would not do
+                return False
         return False
 
     if not rejected(0.0):

@@ -277,13 +277,14 @@ def _membership(
 
 
 def tau_curve(game: Game, rule: Rule, taus: Sequence[float]) -> list[dict[str, float]]:
-    """The bounds of Theorem 5 against the total-variation budget."""
+    """The bounds of Theorem 5 against the total-variation budget, from the first replay."""
     delta = rule.deltas[0] if rule.deltas else 0.0
+    first = game.played.counts[0]
     return [
         {
             "tau": tau,
-            "epsilon": count_bound(game, delta, rule, tau),
-            "mu": count_bound(game, None, rule, tau),
+            "epsilon": repeated.alone_bound(first, delta=delta, error=rule.half, tau=tau),
+            "mu": repeated.alone_bound(first, delta=None, error=rule.half, tau=tau),
         }
         for tau in taus
     ]

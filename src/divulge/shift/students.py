@@ -29,8 +29,9 @@ FIT_RECORDS = 100_000
 """Most records that a model of the value learns from."""
 POOL_RECORDS = 50_000
 ROUNDS = (60, 400)
-"""Boosting rounds of the student, for two classes; fewer for more."""
+"""Boosting rounds of the student for two classes; fewer for more, as there is a tree for each."""
 VALUE_ROUNDS = 60
+FEWEST_ROUNDS = 20
 _MANY = 100_000
 _TEST_CHUNK = 200_000
 
@@ -47,7 +48,7 @@ def fit_student(
     """Log-probabilities of the target's student, predicted out of fold for every record."""
     records, classes = log_target.shape
     shown = record_features(log_proxy, features)
-    rounds = [max(10, 2 * r // classes) for r in ROUNDS]
+    rounds = [max(10, 2 * r // classes) for r in ROUNDS[1 if classes > 4 else 0 :]]
     predicted = [np.empty_like(log_target) for _ in range(1 + len(rounds))]
     folds = FOLDS if records <= _MANY else 2
     fold = rng.permutation(records) % folds
@@ -81,6 +82,7 @@ def fit_values(
     classes = log_proxy.shape[1]
     shown = record_features(log_proxy, features, *more)
     predicted = [np.empty_like(log_proxy) for _ in range(2)]
+    rounds = max(FEWEST_ROUNDS, 4 * VALUE_ROUNDS // max(4, classes))
     head = rng.permutation(head)
     fold = np.arange(head.size) % (FOLDS if head.size <= _MANY // 2 else 2)
     for fit_on, out in [*_splits(head, fold), (head, tail)]:
@@ -89,7 +91,7 @@ def fit_values(
         one_each = np.ones(fit_on.size)
         models = [
             _linear(shown[fit_on], codes[fit_on], one_each),
-            _boosted(shown[fit_on], codes[fit_on], one_each, VALUE_ROUNDS, seed, leaves=16),
+            _boosted(shown[fit_on], codes[fit_on], one_each, rounds, seed, leaves=16),
         ]
         for own, model in zip(predicted, models, strict=True):
             own[out] = model(shown[out], classes)
@@ -123,7 +125,7 @@ def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
 
     centre, scale = shown.mean(axis=0), shown.std(axis=0)
     scale = np.where(scale > 0.0, scale, 1.0)
-    model = LogisticRegression(C=10.0, max_iter=300, tol=1e-3)
+    model = LogisticRegression(C=1.0, max_iter=300, tol=1e-5)
     if np.unique(codes).size < 2:
         return _constant(codes, weight)
     model.fit((shown - centre) / scale, codes, sample_weight=weight)
