@@ -1,0 +1,312 @@
+"""The attribute game end to end, on records with a known leak."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import divulge
+from divulge.errors import InputError
+from divulge.games.attribute import attribute
+from divulge.mechanisms.labelled import NoisyLabels
+from divulge.result import Result
+
+
+def columns(drawn, names=None, **more):
+    k = drawn.truth.shape[1]
+    names = names or [str(c) for c in range(k)]
+    out = {"y": [names[c] for c in drawn.codes]}
+    out |= {f"p_{names[c]}": drawn.target[:, c] for c in range(k)}
+    out |= {f"q_{names[c]}": drawn.proxy[:, c] for c in range(k)}
+    out |= {f"x_{j}": drawn.features[:, j] for j in range(drawn.features.shape[1])}
+    return out | more
+
+
+def table(records=3000, seed=0, names=None, **kwargs):
+    return columns(NoisyLabels(**kwargs).sample(records, np.random.default_rng(seed)), names)
+
+
+def values(result: Result, correction: str) -> dict[tuple[str, float | None], float]:
+    return {(b.parameter, b.delta): b.value for b in result.bounds if b.correction == correction}
+
+
+@pytest.fixture(scope="module")
+def leaking() -> Result:
+    return attribute(table(epsilon=3.0), label="y", features="x_*", repetitions=5)
+
+
+def test_a_leak_is_proved_and_stays_below_the_truth(leaking):
+    assert leaking.game == "attribute"
+    assert leaking.verdict.status == "leak"
+    assert leaking.verdict.robust
+    assert {(b.correction, b.parameter, b.delta) for b in leaking.headline()} == {
+        ("prior", "epsilon", 0.0),
+        ("balanced", "mu", None),
+        ("balanced", "epsilon", 1e-5),
+    }
+    found = {**values(leaking, "prior"), **values(leaking, "balanced")}
+    assert 1.0 < found[("epsilon", 0.0)] < 3.0
+    assert 0.3 < found[("epsilon", 1e-5)] < 3.0
+    assert found[("mu", None)] > 0.2
+
+
+def test_what_the_report_needs_is_there(leaking):
+    shown = leaking.to_json()["diagnostics"]
+    assert {"proxy", "roc", "wealth", "sensitivity", "tau", "repetitions", "comparison"} <= set(
+        shown
+    )
+    assert set(shown["proxy"]["log_loss"]) == {"proxy", "target", "constant", "corrected proxy"}
+    assert 0.5 < shown["proxy"]["agreement"] < 0.9
+    assert shown["comparison"][0]["attack"] == "log-likelihood ratio"
+    assert len(shown["repetitions"]["epsilon"]) == 5
+    assert Result.from_json(leaking.to_json()).to_json() == leaking.to_json()
+
+
+def test_the_agreement_is_the_share_of_equal_labels(leaking):
+    drawn = NoisyLabels(epsilon=3.0).sample(3000, np.random.default_rng(0))
+    own = drawn.proxy[np.arange(3000), drawn.codes]
+    assert leaking.measurements["agreement"] == pytest.approx(own.mean(), abs=1e-4)
+
+
+def test_it_is_called_attribute():
+    assert divulge.attribute is attribute
+
+
+def test_the_same_seed_gives_the_same_result():
+    data = table(epsilon=1.0, records=1000)
+    first, second, third = (
+        attribute(data, label="y", proxy_exact=True, rng=seed).to_json() for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert first["bounds"] != third["bounds"] or first["trials"] != third["trials"]
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_of_both_kinds(convert):
+    data = table(epsilon=1.0, records=600)
+    expected = attribute(data, label="y", proxy_exact=True, repetitions=2)
+    found = attribute(convert(data), label="y", proxy_exact=True, repetitions=2)
+    assert found.bounds == expected.bounds
+
+
+def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
+    """The target is the exact distribution of the label: it leaks nothing."""
+    result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repetitions=3)
+    assert values(result, "none")[("epsilon", 0.0)] > 0.5
+    assert all(b.value == 0.0 for b in result.headline())
+    assert result.verdict.status == "no evidence"
+
+
+def test_the_correction_keeps_a_bound_where_the_additive_one_has_none():
+    data = table(tau=0.05, epsilon=2.0, records=6000)
+    corrected = attribute(data, label="y", features="x_*", repetitions=3)
+    additive = attribute(data, label="y", tau=0.05, repetitions=3)
+    assert all(b.value == 0.0 for b in additive.headline())
+    assert {b.correction for b in additive.headline()} == {"tau"}
+    assert max(b.value for b in corrected.headline() if b.parameter == "epsilon") > 0.8
+
+
+def test_a_small_tau_costs_something_and_no_tau_nothing():
+    data = table(epsilon=3.0, kind="uniform", records=4000)
+    found = [attribute(data, label="y", tau=tau, repetitions=1) for tau in (0.0, 1e-4, 1e-3)]
+    mu = [values(r, "tau")[("mu", None)] for r in found]
+    assert mu[0] > mu[1] > mu[2]
+    assert mu[0] == values(found[0], "none")[("mu", None)]
+
+
+def test_held_out_records_make_a_smart_target_harmless():
+    """The target knows waves and products that the proxy does not; it leaks nothing."""
+    drawn = NoisyLabels("curved").sample(5000, np.random.default_rng(4))
+    both = pd.DataFrame(columns(drawn))
+    train, rest = both[:3000], both[3000:]
+    result = attribute(train, label="y", heldout=rest, repetitions=3)
+    assert values(result, "none")[("epsilon", 0.0)] > 1.0
+    assert all(b.value == 0.0 for b in result.headline())
+    assert "target, held-out" in result.diagnostics["proxy"]["log_loss"]
+    assert [a["attack"] for a in result.diagnostics["comparison"]][2:] == [
+        "difficulty calibration (membership)",
+        "offline RMIA (membership)",
+    ]
+
+
+def test_neither_features_nor_held_out_records_make_a_finding_fragile():
+    data = table(epsilon=3.0)
+    data = {k: v for k, v in data.items() if not k.startswith("x_")}
+    result = attribute(data, label="y", repetitions=2)
+    assert result.verdict.status == "leak"
+    assert not result.verdict.robust
+    assert "Neither features nor held-out" in result.verdict.reasons[0]
+
+
+def test_several_classes_by_name():
+    names = ["apple", "pear", "fig"]
+    data = table(classes=3, epsilon=3.0, names=names)
+    result = attribute(data, label="y", proxy_exact=True)
+    assert result.trials["classes"] == 3
+    assert 0.8 < values(result, "none")[("epsilon", 0.0)] < 3.0
+
+
+def test_one_column_is_enough_for_two_classes():
+    data = table(epsilon=2.0, records=800)
+    expected = attribute(data, label="y", proxy_exact=True)
+    for name in ("p_0", "q_0"):
+        del data[name]
+    found = attribute(data, label="y", proxy_exact=True)
+    assert found.measurements["agreement"] == pytest.approx(expected.measurements["agreement"])
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Income depends on sex and age; a forest that reads both remembers."""
+    rng = np.random.default_rng(6)
+    sex = np.where(rng.random(3000) < 0.5, "f", "m")
+    age = rng.integers(20, 70, size=3000)
+    rich = (rng.random(3000) < 1 / (1 + np.exp(-(age - 45) / 10 - (sex == "m")))).astype(int)
+    frame = pd.DataFrame({"male": (sex == "m").astype(int), "age": age, "rich": rich})
+    train, rest = frame[:2000], frame[2000:]
+    forest = RandomForestClassifier(50, random_state=0).fit(train[["male", "age"]], train["rich"])
+    return train, rest, forest
+
+
+def test_models_in_place_of_columns(people):
+    train, rest, forest = people
+    proxy = LogisticRegression().fit(rest[["male", "age"]], rest["rich"])
+    result = attribute(
+        train,
+        label="rich",
+        features=["male", "age"],
+        model=forest,
+        proxy_model=proxy,
+        repetitions=2,
+    )
+    by_hand = train.assign(
+        **{f"p_{c}": forest.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
+        **{f"q_{c}": proxy.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
+    )
+    again = attribute(by_hand, label="rich", features=["male", "age"], repetitions=2)
+    assert result.bounds == again.bounds
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
+    train, rest, forest = people
+    result = attribute(
+        train,
+        label="rich",
+        protected="male",
+        features=["male", "age"],
+        model=forest,
+        heldout=rest if outside else None,
+        repetitions=2,
+    )
+    assert result.trials["value"] == "male"
+    assert result.trials["classes"] == 2
+    losses = result.diagnostics["proxy"]["log_loss"]
+    assert losses["proxy"] < losses["constant"] + 0.05
+    assert "male" in result.verdict.sentence
+
+
+def test_a_numeric_protected_column_in_bins(people):
+    train, rest, forest = people
+    result = attribute(
+        train,
+        label="rich",
+        protected="age",
+        bins=3,
+        features=["male", "age"],
+        model=forest,
+        heldout=rest,
+        repetitions=1,
+    )
+    assert result.trials["classes"] == 3
+
+
+def test_a_remembering_model_gives_its_protected_column_away():
+    """The nearest training record answers, so asked with a wrong secret somebody else does."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"z": rng.normal(size=2000), "secret": rng.integers(2, size=2000)})
+    frame["y"] = rng.integers(2, size=2000)
+    model = KNeighborsClassifier(1).fit(frame[["z", "secret"]], frame["y"])
+    result = attribute(
+        frame, label="y", protected="secret", features=["z", "secret"], model=model, repetitions=3
+    )
+    assert result.verdict.status == "leak"
+    assert values(result, "prior")[("epsilon", 0.0)] > 1.0
+
+
+def test_a_proxy_that_saw_the_training_records_is_flagged():
+    seen = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(0))
+    fresh = NoisyLabels(epsilon=0.0).sample(2000, np.random.default_rng(1))
+    spied = columns(seen) | {f"q_{c}": seen.target[:, c] for c in (0, 1)}
+    spied |= {f"p_{c}": seen.truth[:, c] for c in (0, 1)}
+    rest = columns(fresh)
+    rest["p_0"], rest["p_1"] = 0.9 * rest["p_0"] + 0.05, 0.9 * rest["p_1"] + 0.05
+    result = attribute(spied, label="y", heldout=rest, repetitions=1)
+    assert any("seems to have seen them" in r for r in result.verdict.reasons)
+    fair = attribute(columns(seen), label="y", heldout=rest, repetitions=1)
+    assert not any("seems to have seen them" in r for r in fair.verdict.reasons)
+
+
+def test_too_few_records_allow_no_conclusion():
+    result = attribute(table(records=100, epsilon=2.0), label="y")
+    assert result.verdict.status == "cannot conclude"
+    assert "too few" in result.verdict.reasons[0]
+    exact = attribute(table(records=100, epsilon=2.0), label="y", proxy_exact=True)
+    assert exact.verdict.status in ("leak", "no evidence")
+
+
+def broken(**changes):
+    return {**table(records=500), **changes}
+
+
+@pytest.mark.parametrize(
+    ("data", "kwargs", "words"),
+    [
+        (
+            broken(p_0=np.full(500, 0.9), p_1=np.full(500, 0.3)),
+            {},
+            r"sum to 1\. Found 1\.2 in row 0",
+        ),
+        (broken(p_0=np.full(500, -0.1)), {}, "'p_0' of the table must hold probabilities"),
+        (broken(p_0=np.full(500, np.nan)), {}, "'p_0' of the table must be finite"),
+        (broken(y=["0"] * 499 + ["7"]), {}, "'7' in row 499, which is none of the classes"),
+        (broken(y=["0"] * 500), {}, "one value only"),
+        (broken(), {"label": "z"}, "has no column 'z'"),
+        (broken(), {"label": None}, "Name the label column"),
+        (broken(), {"target": "r_"}, "has no column 'r_0'"),
+        (broken(), {"proxy": "r_"}, "There is no proxy"),
+        (broken(), {"proxy": "p_"}, "one model"),
+        (broken(), {"tau": 1.5}, "tau must lie"),
+        (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
+        (broken(), {"score": "loss"}, "Unknown score"),
+        (broken(), {"repetitions": 0}, "repetition"),
+        (broken(), {"deltas": (2.0,)}, "delta"),
+        (broken(), {"error": 0.0}, "error"),
+        (broken(), {"power": -1.0}, "power"),
+        (broken(), {"bins": 1}, "2 bins"),
+        (broken(), {"model": object()}, "must have predict_proba"),
+        (broken(), {"proxy_model": object()}, "target model"),
+        (broken(), {"features": "nothing_*"}, "matches the pattern"),
+        (broken(y=[None, *["0", "1"] * 249, "1"]), {}, "missing values"),
+        (broken(q_2=np.zeros(500)), {}, "lacks '2'"),
+    ],
+)
+def test_bad_input_is_one_clear_error(data, kwargs, words):
+    with pytest.raises(InputError, match=words):
+        attribute(data, **{"label": "y", **kwargs})
+
+
+def test_a_protected_column_must_be_read_by_the_model(people):
+    train, _, forest = people
+    with pytest.raises(InputError, match="does not read the column 'age'"):
+        attribute(train, label="rich", protected="age", features=["male"], model=forest)
+    with pytest.raises(InputError, match="needs the label"):
+        attribute(train, protected="age", features=["male", "age"], model=forest)
+    many = train.assign(age=np.arange(len(train)))
+    with pytest.raises(InputError, match="put it in bins"):
+        attribute(many, label="rich", protected="age", features=["male", "age"], model=forest)
