@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser selftest benchmarks experiments peers clean
+.PHONY: demo test lint browser selftest benchmarks experiments fashion peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -48,6 +48,16 @@ benchmarks: $(VENV)/.developing
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
+	$(BIN)/python experiments/label_privacy.py
+	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
+
+# Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.
+FASHION := out/fashion-mnist
+fashion: $(FASHION)/train-labels-idx1-ubyte.gz
+$(FASHION)/train-labels-idx1-ubyte.gz:
+	mkdir -p out/debian $(FASHION)
+	cd out/debian && apt-get download dataset-fashion-mnist && dpkg -x dataset-fashion-mnist_*.deb .
+	cp out/debian/usr/share/datasets/fashion-mnist/*.gz $(FASHION)/
 
 peers:
 	$(PYTHON) -m venv .venv-peers

@@ -6,15 +6,12 @@ together. Replays are combined by their e-values and p-values (``bounds/repeated
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
-from scipy.stats import norm
 
 from divulge.attacks.difficulty import difficulty_calibration
 from divulge.attacks.rmia import offline_rmia
@@ -112,14 +109,13 @@ def count_bound(game: Game, delta: float | None, rule: Rule, tau: float = 0.0) -
 
 
 def _of_game(game: Game, rule: Rule, counted: str, betted: str, *, headline: bool) -> list[Bound]:
-    shift = game.priors.c_lb
     words = (INDEPENDENT, game.priors.assumption)
     how = _combination(rule, "e-value")
     out = [
         Bound(
             parameter="epsilon",
             delta=0.0,
-            value=max(0.0, game.epsilon - shift),
+            value=game.priors.proved_epsilon(game.epsilon),
             confidence=1.0 - rule.half,
             method="betting",
             theorem=f"{_BET_THEOREM}{how}",
@@ -128,10 +124,10 @@ def _of_game(game: Game, rule: Rule, counted: str, betted: str, *, headline: boo
             headline=headline,
         )
     ]
-    mu = less_shift(count_bound(game, None, rule), shift)
+    mu = game.priors.proved_mu(count_bound(game, None, rule))
     out.append(_counted("mu", None, mu, rule, counted, words, headline))
     for delta in rule.deltas:
-        value = max(0.0, count_bound(game, delta, rule) - shift)
+        value = game.priors.proved_epsilon(count_bound(game, delta, rule))
         out.append(_counted("epsilon", delta, value, rule, counted, words, headline))
     return out
 
@@ -143,12 +139,6 @@ def _of_tau(game: Game, rule: Rule, tau: float) -> list[Bound]:
         value = count_bound(game, delta, rule, tau)
         out.append(_counted("epsilon", delta, value, rule, "tau", words, True))
     return out
-
-
-def less_shift(mu: float, shift: float) -> float:
-    """``sqrt(mu^2 - mu_c^2)``: a prior that is off by c in log-odds composes as G_{mu_c}."""
-    own = 2.0 * float(norm.ppf(expit(shift)))
-    return math.sqrt(max(0.0, mu * mu - own * own))
 
 
 def _counted(
@@ -225,10 +215,9 @@ def _described(name: str, game: Game, rule: Rule) -> dict[str, Any]:
     return {
         "attack": name,
         "auc": measures.auc(score, np.where(first.true, 1.0, -1.0)),
-        "epsilon": max(0.0, float(game.epsilon_alone[0]) - game.priors.c_lb),
-        "mu": less_shift(
-            repeated.alone_bound(game.played.counts[0], delta=None, error=rule.half),
-            game.priors.c_lb,
+        "epsilon": game.priors.proved_epsilon(float(game.epsilon_alone[0])),
+        "mu": game.priors.proved_mu(
+            repeated.alone_bound(game.played.counts[0], delta=None, error=rule.half)
         ),
         "note": f"one replay{', ' if note else ''}{note}",
     }

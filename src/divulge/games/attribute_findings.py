@@ -215,23 +215,26 @@ def _wealth(game: Game, truth: Array, rule: Rule) -> dict[str, Any]:
     return {
         "trials": revealed,
         "wealth": bet.wealth,
-        "epsilon": np.maximum(0.0, running - game.priors.c_lb),
+        "epsilon": [game.priors.proved_epsilon(float(e)) for e in running],
         "goal": 1.0 / rule.half,
     }
 
 
+def _alone(game: Game) -> list[float]:
+    """The bound on epsilon of each replay."""
+    return [game.priors.proved_epsilon(float(e)) for e in game.epsilon_alone]
+
+
 def _repetitions(game: Game, bounds: tuple[Bound, ...], rule: Rule) -> dict[str, Any]:
-    shift = game.priors.c_lb
+    tau = rule.tau or 0.0
     mu = [
-        attribute_bounds.less_shift(
-            repeated.alone_bound(c, delta=None, error=rule.half, tau=rule.tau or 0.0), shift
-        )
+        game.priors.proved_mu(repeated.alone_bound(c, delta=None, error=rule.half, tau=tau))
         for c in game.played.counts
     ]
     headline = {(b.parameter, b.delta): b.value for b in bounds if b.headline}
     return {
         "count": rule.repetitions,
-        "epsilon": np.maximum(0.0, game.epsilon_alone - shift) if rule.tau is None else [],
+        "epsilon": _alone(game) if rule.tau is None else [],
         "mu": mu,
         "combined_epsilon": headline.get(("epsilon", 0.0)),
         "combined_mu": headline.get(("mu", None)),
@@ -312,12 +315,13 @@ def _measurements(
     if "corrected proxy" in losses:
         out["corrected_log_loss"] = losses["corrected proxy"]
         out["c_lb"] = game.priors.c_lb
+        out["allowance_epsilon"] = game.epsilon - game.priors.proved_epsilon(game.epsilon)
         out["epsilon_tilde"] = headline_epsilon(bounds)
     mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
     if mu > 0.0 and rule.deltas:
         out["gdp_equivalent_epsilon"] = Gaussian(mu).epsilon(rule.deltas[0])
     if rule.repetitions > 1 and rule.tau is None:
-        alone = np.maximum(0.0, game.epsilon_alone - game.priors.c_lb)
+        alone = np.array(_alone(game))
         out["repetitions_epsilon_mean"] = float(alone.mean())
         out["repetitions_epsilon_sd"] = float(alone.std(ddof=1))
     return out

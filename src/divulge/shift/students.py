@@ -11,7 +11,9 @@ log-linear pool of the proxy, a linear and a boosted model, and the student.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from divulge.shift.pool import Pool, fit_pool, log_probabilities, one_hot
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-FOLDS = 4
+FOLDS = 3
 FIT_PAIRS = 120_000
 """Most (record, class) pairs that one student learns from."""
 FIT_RECORDS = 100_000
@@ -30,6 +32,7 @@ FIT_RECORDS = 100_000
 POOL_RECORDS = 50_000
 ROUNDS = (60, 400)
 """Boosting rounds of the student for two classes; fewer for more, as there is a tree for each."""
+ROWS_PER_ROUND = 10
 VALUE_ROUNDS = 60
 FEWEST_ROUNDS = 20
 _MANY = 100_000
@@ -42,27 +45,66 @@ def record_features(log_proxy: Array, features: Array, *more: Array) -> Array:
     return np.column_stack([*given, features])
 
 
+@dataclass(frozen=True)
+class Student:
+    """The target's student, and how much it may still have to learn."""
+
+    log_probabilities: Array = field(repr=False)
+    """Predicted out of fold for every record."""
+    learnable: float
+    """Relative entropy per record that a student with endless records would still remove."""
+    left: float
+    """Relative entropy per record of the target from its student: memory and the learnable."""
+    unsure: float
+    """Mean chance that a value drawn from the target is not the one drawn before."""
+
+
 def fit_student(
     log_target: Array, log_proxy: Array, features: Array, rng: np.random.Generator
-) -> Array:
-    """Log-probabilities of the target's student, predicted out of fold for every record."""
+) -> Student:
+    """Teach the student by the target's probabilities, fold by fold.
+
+    Memory cannot be learned from other records, knowledge can: a second student with half the
+    records shows how fast the error still falls. If it falls at least like ``n^-1/2`` in relative
+    entropy, what is left to learn is at most ``1 / (sqrt 2 - 1)`` times the last drop.
+    """
     records, classes = log_target.shape
     shown = record_features(log_proxy, features)
-    rounds = [max(10, 2 * r // classes) for r in ROUNDS[1 if classes > 4 else 0 :]]
+    many = max(ROUNDS[0], records // ROWS_PER_ROUND)
+    rounds = [max(10, 2 * min(r, many) // classes) for r in ROUNDS[1 if classes > 4 else 0 :]]
     predicted = [np.empty_like(log_target) for _ in range(1 + len(rounds))]
     folds = FOLDS if records <= _MANY else 2
     fold = rng.permutation(records) % folds
+
+    def teach(rows: Index) -> list[_Predict]:
+        seed = int(rng.integers(2**31))
+        pairs = _weighted_pairs(shown[rows], log_target[rows])
+        return [_linear(*pairs), *(_boosted(*pairs, r, seed, leaves=31) for r in rounds)]
+
     for k in range(folds):
         rest = rng.permutation(np.flatnonzero(fold != k))[: max(2000, FIT_PAIRS // classes)]
         out = np.flatnonzero(fold == k)
-        seed = int(rng.integers(2**31))
-        pairs = _weighted_pairs(shown[rest], log_target[rest])
-        models = [_linear(*pairs), *(_boosted(*pairs, r, seed, leaves=31) for r in rounds)]
-        for own, model in zip(predicted, models, strict=True):
+        for own, model in zip(predicted, teach(rest), strict=True):
             own[out] = model(shown[out], classes)
     some = rng.permutation(records)[:POOL_RECORDS]
     members = [log_proxy, *predicted]
-    return fit_pool([m[some] for m in members], np.exp(log_target[some]))(members)
+    pool = fit_pool([m[some] for m in members], np.exp(log_target[some]))
+    student = pool(members)
+    out = out[:POOL_RECORDS]
+    less = pool([log_proxy[out], *(m(shown[out], classes) for m in teach(rest[: rest.size // 2]))])
+    p = np.exp(log_target[out])
+    return Student(
+        log_probabilities=student,
+        learnable=_learnable((p * (student[out] - less)).sum(axis=1)),
+        left=float((p * (log_target[out] - student[out])).sum(axis=1).mean()),
+        unsure=float((1.0 - (p * p).sum(axis=1)).mean()),
+    )
+
+
+def _learnable(drop: Array) -> float:
+    """What is left to learn, from the drop per record, which is taken at its upper 95% end."""
+    upper = float(drop.mean()) + 1.645 * float(drop.std()) / math.sqrt(drop.size)
+    return max(0.0, upper) / (math.sqrt(2.0) - 1.0)
 
 
 def fit_values(

@@ -10,6 +10,7 @@ is never mistaken for memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
+from scipy.stats import norm
 
 from divulge.bounds import betting
 from divulge.shift import students
@@ -29,8 +31,8 @@ Progress = Callable[[str, int, int], None]
 
 EXACT = "the proxy is the distribution of the value given the record"
 BLIND = (
-    "what the target knows of the value beyond its student and the corrected proxy is memory, not "
-    "knowledge of the population that the features do not carry"
+    "what the target knows of the value beyond its student is memory, but for what the student's "
+    "learning curve allows for: the features carry what the target knows of the population"
 )
 HELD_OUT = "the held-out records come from the same population as the training records"
 TRIM, FAR = 1.5, 4.0
@@ -39,6 +41,38 @@ MOST_LEARNED = 100_000
 _MOST_BETS = 200_000
 _FEWEST = 200
 _LARGEST_EVIDENCE = 6.0
+
+
+@dataclass(frozen=True)
+class Unlearned:
+    """How much of a finding could be knowledge that the student did not learn.
+
+    Knowledge of size v in log-odds, hidden in a residual of which it is a share ``share`` (by
+    energy), makes evidence look larger by that share: regression of v on the residual. And a
+    finding that is no larger than v itself could be v alone.
+    """
+
+    share: float = 0.0
+    epsilon: float = 0.0
+    """Size of the knowledge in log-odds: ``p (1 - p) d^2 / 2`` is the relative entropy of d."""
+    mu: float = 0.0
+    """Its size as a mu: log-odds of variance mu^2 carry ``mu^2 / 2``."""
+
+    @classmethod
+    def of(cls, student: students.Student) -> Unlearned:
+        """From the learning curve of the student."""
+        known = student.learnable
+        share = min(1.0, known / max(student.left, 1e-12))
+        return cls(
+            share, math.sqrt(4.0 * known / max(student.unsure, 1e-6)), math.sqrt(2.0 * known)
+        )
+
+    def less(self, value: float, size: float) -> float:
+        """The bound that stands."""
+        return 0.0 if value <= size else value * (1.0 - self.share)
+
+
+NOTHING = Unlearned()
 
 
 @dataclass(frozen=True)
@@ -56,7 +90,19 @@ class Priors:
     assumption: str
     c_lb: float = 0.0
     """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
+    unlearned: Unlearned = NOTHING
+    """What the student may have missed of the target's knowledge: deducted as well."""
     quality: Mapping[str, Any] = field(default_factory=dict)
+
+    def proved_epsilon(self, epsilon: float) -> float:
+        """What is left of a bound on epsilon."""
+        return self.unlearned.less(max(0.0, epsilon - self.c_lb), self.unlearned.epsilon)
+
+    def proved_mu(self, mu: float) -> float:
+        """What is left of a bound on mu: ``sqrt(mu^2 - mu_c^2)``, as c composes as G_{mu_c}."""
+        shift = 2.0 * float(norm.ppf(expit(self.c_lb)))
+        left = math.sqrt(max(0.0, mu * mu - shift * shift))
+        return self.unlearned.less(left, self.unlearned.mu)
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
@@ -85,20 +131,25 @@ def blind(
     """Estimate D from the record alone, and what the target would say without memory."""
     advance = _counter(progress, 3)
     advance("student of the target")
-    student = students.fit_student(log_target, log_proxy, features, rng)
+    taught = students.fit_student(log_target, log_proxy, features, rng)
+    student = taught.log_probabilities
     advance("corrected proxy")
     value, pool = students.fit_values(codes, log_proxy, features, head, tail, rng, student)
     log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features, student)
     c_lb = residual_shift(codes, log_proxy, log_odds, shown, head, tail, TRIM, error, rng)
+    unlearned = Unlearned.of(taught)
     quality = {
         "student_unexplained": _unexplained(log_target, student, log_proxy),
+        "student_learnable_share": unlearned.share,
+        "student_unlearned_epsilon": unlearned.epsilon,
+        "student_unlearned_mu": unlearned.mu,
         "pool_weights": dict(
             zip(("proxy", "linear", "boosted", "student"), pool.weights, strict=True)
         ),
     }
-    return Priors(log_proxy, log_odds, student, head, tail, TRIM, BLIND, c_lb, quality)
+    return Priors(log_proxy, log_odds, student, head, tail, TRIM, BLIND, c_lb, unlearned, quality)
 
 
 def held_out(
@@ -129,7 +180,7 @@ def held_out(
     c_lb = residual_shift(codes, log_proxy, log_odds, shown, outside, outside, FAR, error, rng)
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
     quality = {"pool_weights": weights}
-    return Priors(log_proxy, log_odds, log_proxy, head, tail, FAR, HELD_OUT, c_lb, quality)
+    return Priors(log_proxy, log_odds, log_proxy, head, tail, FAR, HELD_OUT, c_lb, quality=quality)
 
 
 def first(priors: Priors, records: int) -> Priors:

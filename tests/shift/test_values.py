@@ -1,0 +1,146 @@
+"""Priors of a value: who may be fitted on what, and what the models recover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from divulge.attacks.values import value_score
+from divulge.games import replay
+from divulge.mechanisms.labelled import NoisyLabels
+from divulge.shift import students, values
+from divulge.shift.pool import FLOOR, fit_pool, log_probabilities, one_hot
+
+
+def drawn(records=1200, seed=0, **kwargs):
+    return NoisyLabels(**kwargs).sample(records, np.random.default_rng(seed))
+
+
+def logs(table):
+    return log_probabilities(table.target), log_probabilities(table.proxy)
+
+
+def test_log_probabilities_are_floored_and_normalised():
+    found = np.exp(log_probabilities([[1.0, 0.0], [0.25, 0.75]]))
+    assert np.allclose(found.sum(axis=1), 1.0)
+    assert found[0, 1] == pytest.approx(FLOOR, rel=1e-3)
+    assert np.allclose(found[1], [0.25, 0.75])
+
+
+def test_the_pool_recalibrates_an_overconfident_member():
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=(20_000, 3))
+    truth = log_probabilities(np.exp(score))
+    codes = values.draw_values(truth, rng)
+    pool = fit_pool([log_probabilities(np.exp(3.0 * score))], one_hot(codes, 3))
+    assert pool.weights[0] == pytest.approx(1 / 3, abs=0.02)
+    assert np.abs(pool([log_probabilities(np.exp(3.0 * score))]) - truth).max() < 0.2
+
+
+def test_the_pool_ignores_noise_beside_the_truth():
+    rng = np.random.default_rng(1)
+    truth = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
+    noise = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
+    codes = values.draw_values(truth, rng)
+    pool = fit_pool([noise, truth], one_hot(codes, 2))
+    assert pool.weights == pytest.approx([0.0, 1.0], abs=0.06)
+
+
+def test_few_records_leave_the_proxy_as_it_is():
+    table = drawn(10)
+    _, proxy = logs(table)
+    pool = fit_pool([proxy, np.zeros_like(proxy)], one_hot(table.codes, 2))
+    assert pool.weights[0] == pytest.approx(1.0, abs=0.6)
+
+
+def test_drawn_values_follow_the_proxy():
+    p = np.tile(log_probabilities([[0.2, 0.5, 0.3]]), (30_000, 1))
+    share = np.bincount(values.draw_values(p, np.random.default_rng(2)), minlength=3) / 30_000
+    assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 30_000)
+
+
+def test_the_student_learns_a_smooth_target_and_not_its_memory():
+    smooth = drawn(4000, kind="curved")
+    target, proxy = logs(smooth)
+    student = students.fit_student(target, proxy, smooth.features, np.random.default_rng(3))
+    before, after = (np.abs(target - p).mean() for p in (proxy, student))
+    assert after < 0.4 * before
+    noisy = drawn(4000, epsilon=3.0)
+    target, proxy = logs(noisy)
+    student = students.fit_student(target, proxy, noisy.features, np.random.default_rng(3))
+    known = log_probabilities(noisy.truth)
+    assert np.abs(student - known).mean() < 0.25 * np.abs(target - known).mean()
+
+
+def test_the_corrected_proxy_is_nearer_to_the_truth():
+    table = drawn(8000, tau=0.1)
+    target, proxy = logs(table)
+    head, tail = np.arange(4000), np.arange(4000, 8000)
+    found, _ = students.fit_values(
+        table.codes, proxy, table.features, head, tail, np.random.default_rng(4), target
+    )
+    truth = log_probabilities(table.truth)
+    assert np.abs(found - truth)[tail].mean() < 0.5 * np.abs(proxy - truth)[tail].mean()
+
+
+@pytest.mark.parametrize("how", ["blind", "held-out"])
+def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
+    """Give every record of the tail another value: priors, evidence and threshold stay."""
+    table = drawn(1600, epsilon=2.0, tau=0.05)
+    target, proxy = logs(table)
+    head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
+
+    def planned(codes):
+        rng = np.random.default_rng(5)
+        if how == "blind":
+            rows = slice(0, 1200)
+            priors = values.blind(
+                codes[rows], target[rows], proxy[rows], table.features[rows], head, tail,
+                error=0.05, rng=rng,
+            )  # fmt: skip
+        else:
+            priors = values.held_out(
+                codes, target, proxy, table.features, head, tail, outside, error=0.05, rng=rng
+            )
+            priors = values.first(priors, 1200)
+        score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
+        return priors, replay.plan(
+            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6)
+        )
+
+    swapped = table.codes.copy()
+    swapped[tail] = 1 - swapped[tail]
+    (first, plan), (second, again) = planned(table.codes), planned(swapped)
+    assert np.array_equal(first.log_odds[:1200], second.log_odds[:1200])
+    assert np.array_equal(first.expected, second.expected)
+    assert np.array_equal(plan.bets.evidence, again.bets.evidence)
+    assert plan.threshold == again.threshold
+    assert np.any(plan.bets.evidence != 0.0)
+
+
+def test_a_blind_baseline_finds_a_prior_that_is_wrong():
+    table = drawn(6000, tau=0.2)
+    _, proxy = logs(table)
+    head, tail = np.arange(3000), np.arange(3000, 6000)
+    shown = students.record_features(proxy, table.features)
+
+    def c_lb(log_odds):
+        rng = np.random.default_rng(7)
+        return values.residual_shift(
+            table.codes, proxy, log_odds, shown, head, tail, 6.0, 0.05, rng
+        )
+
+    assert c_lb(np.zeros_like(proxy)) > 0.1
+    assert c_lb(log_probabilities(table.truth) - proxy) == 0.0
+
+
+def test_a_value_that_the_head_never_saw_is_no_crash():
+    table = drawn(1000, classes=4)
+    codes = table.codes.copy()
+    codes[:500] = codes[:500] % 3
+    target, proxy = logs(table)
+    priors = values.blind(
+        codes, target, proxy, table.features, np.arange(500), np.arange(500, 1000),
+        error=0.05, rng=np.random.default_rng(8),
+    )  # fmt: skip
+    assert np.isfinite(priors.log_odds).all()
