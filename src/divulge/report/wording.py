@@ -86,6 +86,10 @@ LABELS = {
     "share_within": "share of the records within the overlap",
     "target_log_loss": "log-loss of the model under audit",
     "tau": "total variation allowed to the proxy (tau)",
+    "student_learnable_share": "share of the target's surprise that more records would explain",
+    "student_unexplained": "share of the target's difference from the proxy left by its student",
+    "student_unlearned_epsilon": "what the student has left to learn, in log-odds",
+    "student_unlearned_mu": "what the student has left to learn, as a mu",
     "tpr": "members recognised",
     "tpr_at_fpr": "members recognised at a share of non-members accused",
 }
