@@ -44,6 +44,7 @@ selftest: $(VENV)/.developing
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
+	$(BIN)/python benchmarks/attribute.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py

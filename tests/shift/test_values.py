@@ -59,17 +59,60 @@ def test_drawn_values_follow_the_proxy():
     assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 30_000)
 
 
-def test_the_student_learns_a_smooth_target_and_not_its_memory():
-    smooth = drawn(4000, kind="curved")
-    target, proxy = logs(smooth)
-    student = students.fit_student(target, proxy, smooth.features, np.random.default_rng(3))
-    before, after = (np.abs(target - p).mean() for p in (proxy, student))
-    assert after < 0.4 * before
-    noisy = drawn(4000, epsilon=3.0)
-    target, proxy = logs(noisy)
-    student = students.fit_student(target, proxy, noisy.features, np.random.default_rng(3))
-    known = log_probabilities(noisy.truth)
-    assert np.abs(student - known).mean() < 0.25 * np.abs(target - known).mean()
+@pytest.fixture(scope="module")
+def smart():
+    """A target that knows the population exactly, and its student."""
+    table = drawn(3000, kind="curved")
+    target, proxy = logs(table)
+    return (
+        target,
+        proxy,
+        students.fit_student(target, proxy, table.features, np.random.default_rng(3)),
+    )
+
+
+@pytest.fixture(scope="module")
+def remembering():
+    """A target that is noisy labels, and its student."""
+    table = drawn(3000, epsilon=3.0)
+    target, proxy = logs(table)
+    student = students.fit_student(target, proxy, table.features, np.random.default_rng(3))
+    return target, log_probabilities(table.truth), student
+
+
+def test_the_student_learns_what_can_be_known(smart):
+    target, proxy, student = smart
+    before, after = (np.abs(target - p).mean() for p in (proxy, student.log_probabilities))
+    assert after < 0.5 * before
+
+
+def test_the_student_does_not_learn_memory(remembering):
+    target, truth, student = remembering
+    off = np.abs(student.log_probabilities - truth).mean()
+    assert off < 0.3 * np.abs(target - truth).mean()
+
+
+def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
+    knowledge, memory = (values.Unlearned.of(s) for *_, s in (smart, remembering))
+    assert knowledge.share > 0.8
+    assert memory.share < 0.2
+    assert knowledge.less(knowledge.epsilon, knowledge.epsilon) == 0.0
+    assert memory.less(2.5, memory.epsilon) == pytest.approx(2.5 * (1 - memory.share))
+
+
+def test_deductions_only_lower_a_bound():
+    some = np.zeros((2, 2))
+    index = np.arange(1)
+    priors = values.Priors(
+        some, some, some, index, index, 1.5, values.BLIND, 0.2, values.Unlearned(0.1, 0.3, 0.1)
+    )
+    assert priors.proved_epsilon(1.2) == pytest.approx(0.9)
+    assert priors.proved_epsilon(0.45) == 0.0
+    assert priors.proved_epsilon(0.1) == 0.0
+    assert 0.0 < priors.proved_mu(1.0) < 0.9
+    assert priors.proved_mu(0.2) == 0.0
+    exact = values.vouched(some, index, index)
+    assert (exact.proved_epsilon(1.2), exact.proved_mu(0.3)) == (1.2, pytest.approx(0.3))
 
 
 def test_the_corrected_proxy_is_nearer_to_the_truth():

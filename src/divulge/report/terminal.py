@@ -79,7 +79,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
             table.add_column(overflow="fold")
             table.add_column(overflow="fold")
             for key, value in content.items():
-                table.add_row(escape(str(key).replace("_", " ")), escape(_plain(value)))
+                name = _NAMES.get(str(key), str(key).replace("_", " "))
+                table.add_row(escape(name), escape(_plain(value)))
             console.print(table)
     remarks = (
         wording.agreement(plain(result.diagnostics.get("proxy"))),
@@ -87,6 +88,9 @@ def print_result(result: Result, console: Console | None = None) -> None:
     )
     for place, remark in enumerate(filter(None, remarks)):
         console.print(f"{'' if place else chr(10)}{escape(remark)}")
+
+
+_NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bound)"}
 
 
 def _plain(value: Any) -> str:

@@ -1,0 +1,107 @@
+"""Power and cost of label audits, ours against the published form in one run.
+
+    python benchmarks/attribute.py [power] [cost --records 1000000 --classes 10 --repetitions 100]
+
+Without words both run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import resource
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from divulge.games.attribute import audit_records
+from divulge.games.values import Records
+from divulge.mechanisms.labelled import NoisyLabels
+from divulge.shift.features import Features
+from divulge.shift.pool import log_probabilities
+
+CONSOLE = Console(width=110)
+
+
+def records(table: NoisyLabels, size: int, seed: int) -> Records:
+    drawn = table.sample(size, np.random.default_rng(seed))
+    names = tuple(f"x_{j}" for j in range(drawn.features.shape[1]))
+    return Records(
+        codes=drawn.codes,
+        classes=tuple(str(k) for k in range(table.classes)),
+        training=size,
+        features=Features(drawn.features, names),
+        log_target=log_probabilities(drawn.target),
+        log_proxy=log_probabilities(drawn.proxy),
+    )
+
+
+def power(size: int = 20_000, games: int = 5) -> None:
+    """Mean bound on epsilon: score and combination, one by one, with an exact proxy."""
+    table = Table(title=f"{size} records, exact proxy, error 0.05 for the bet; mean of {games}")
+    for name in ("epsilon", "llr, 20 replays", "llr, 1 replay", "paper's score, 1 replay", "ratio"):
+        table.add_column(name, justify="right")
+    for epsilon in (1.0, 2.0, 4.0):
+        cells = []
+        for score, replays in (("llr", 20), ("llr", 1), ("published", 1)):
+            found = [
+                audit_records(
+                    records(NoisyLabels(epsilon=epsilon), size, seed),
+                    proxy_exact=True,
+                    score=score,
+                    repetitions=replays,
+                    error=0.1,
+                    seed=seed,
+                    compare=False,
+                )
+                for seed in range(games)
+            ]
+            cells.append(
+                np.mean([next(b.value for b in r.headline() if b.delta == 0.0) for r in found])
+            )
+        ratio = cells[0] / cells[2] if cells[2] else float("inf")
+        table.add_row(f"{epsilon:g}", *(f"{c:.2f}" for c in cells), f"{ratio:.2f}")
+    CONSOLE.print(table)
+
+
+def cost(size: int, classes: int, repetitions: int) -> None:
+    """Time of the default audit (blind correction) and peak memory of the process."""
+    brought = records(NoisyLabels(epsilon=2.0, classes=classes, tau=0.02), size, 0)
+    stages: list[tuple[str, float]] = []
+
+    def progress(stage: str, done: int, total: int) -> None:
+        if not stages or stages[-1][0] != stage:
+            stages.append((stage, time.perf_counter()))
+
+    start = time.perf_counter()
+    result = audit_records(brought, repetitions=repetitions, progress=progress, compare=False)
+    stages.append(("end", time.perf_counter()))
+    table = Table(title=f"{size} records, {classes} classes, {repetitions} repetitions")
+    table.add_column("stage")
+    table.add_column("seconds", justify="right")
+    for (name, begun), (_, over) in itertools.pairwise(stages):
+        table.add_row(name, f"{over - begun:.1f}")
+    table.add_row("all", f"{stages[-1][1] - start:.1f}")
+    CONSOLE.print(table)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    CONSOLE.print(f"peak memory {peak:.1f} GiB; {result.verdict.sentence}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", nargs="*", choices=["power", "cost", []])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--classes", type=int, default=10)
+    parser.add_argument("--repetitions", type=int, default=100)
+    given = parser.parse_args()
+    chosen = given.what or ["power", "cost"]
+    if "power" in chosen:
+        power()
+    if "cost" in chosen:
+        cost(given.records, given.classes, given.repetitions)
+
+
+if __name__ == "__main__":
+    main()
