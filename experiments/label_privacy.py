@@ -58,6 +58,7 @@ CORRECTED = {2: EPSILONS, 5: (4.0,), 10: (4.0,)}
 CORRECTED_TAUS = (1e-3, 1e-2, 1e-1)
 DELTA, ERROR = 1e-5, 0.05
 TRUTH, LOGISTIC, SHIFTED = "ground truth", "logistic regression", "shifted"
+KINDS = {"epsilon": ("classes", "linear", "~g"), "tau": ("epsilon", "log", "~e")}
 FIELDS = ("figure", "classes", "epsilon", "proxy", "tau", "share", "method", "dataset")
 FIELDS += ("mean", "sd", "largest", "above", "count")
 
@@ -318,14 +319,15 @@ def best_share(rows: list[Row], console: Console) -> None:
     told = [r for r in rows if r["method"] == "published, tau told"]
     for tau in dict.fromkeys(r["tau"] for r in told):
         best = max((r for r in told if r["tau"] == tau), key=lambda r: r["mean"])
-        console.print(f"tau {tau:g}: best share afterwards {best['share']:.1%}: {best['mean']:.3f}")
+        share = f"{best['share']:.1%}" if best["mean"] > 0.0 else "none"
+        console.print(f"tau {tau:g}: best share afterwards {share}: {best['mean']:.3f}")
 
 
 def draw(rows: list[Row], across: str, path: Path) -> None:
     """One panel per k and proxy (or epsilon), one line per procedure; the dashes are the truth."""
     import altair as alt
 
-    panel, kind = ("epsilon", "log") if across == "tau" else ("classes", "linear")
+    panel, kind, form = KINDS[across]
     kept = [r for r in rows if r["dataset"] == 0 and r["share"] in ("", "sweep", *SHARES)]
     points = [
         {"x": r[across], "y": r["mean"], "procedure": label(r), "truth": r["epsilon"]}
@@ -333,15 +335,16 @@ def draw(rows: list[Row], across: str, path: Path) -> None:
         for r in kept
         if not any(left_out in r["method"] for left_out in ("direct", "error 0.025"))
     ]
-    base = alt.Chart().encode(x=alt.X("x:Q", title=across, scale=alt.Scale(type=kind)))
+    ticks = alt.Axis(values=sorted({p["x"] for p in points}), format=form)
+    base = alt.Chart().encode(x=alt.X("x:Q", title=across, scale=alt.Scale(type=kind), axis=ticks))
     lines = base.mark_line(point=True).encode(
         y=alt.Y("y:Q", title="claimed epsilon"),
         color=alt.Color("procedure:N", title=None, legend=alt.Legend(labelLimit=400)),
     )
     truth = base.mark_line(strokeDash=[4, 3], color="black").encode(y="truth:Q")
     chart = alt.layer(lines, truth, data=alt.Data(values=points)).properties(width=300, height=220)
-    order = list(dict.fromkeys(p["panel"] for p in points))
-    chart.facet(alt.Facet("panel:N", title=None, sort=order), columns=2).save(str(path))
+    panels = alt.Facet("panel:N", title=None, sort=[p["panel"] for p in points])
+    chart.facet(panels, columns=2).save(str(path))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -359,16 +362,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--quick", action="store_true", help="20,000 records, few repetitions")
     args = options.parse_args(arguments)
     setting = Setting(args.records, args.repetitions, args.datasets, args.nulls)
-    leaks: tuple[float, ...] = (*SHIFT_EPSILONS, 0.0)
+    leaks = (4.0, 0.0) if args.quick else (*SHIFT_EPSILONS, 0.0)
     if args.quick:
         setting, args.classes, args.epsilons = Setting(20_000, 5, 1, 1, (1e-3, 1e-1)), [2], [1, 4]
-        leaks = (4.0, 0.0)
-    if args.uncorrected:
-        setting = replace(setting, correct=False)
+    setting = replace(setting, correct=not args.uncorrected)
+    rows: list[Row] = []
     console, start = Console(width=200), time.perf_counter()
     console.print(setting)
     args.out.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
 
     def run(produced: Iterator[Row], title: str, by: str) -> list[Row]:
         new = [{**dict.fromkeys(FIELDS, ""), **r} for r in produced]

@@ -34,7 +34,10 @@ BLIND = (
     "what the target knows of the value beyond its student is memory, but for what the student's "
     "learning curve allows for: the features carry what the target knows of the population"
 )
-HELD_OUT = "the held-out records come from the same population as the training records"
+HELD_OUT = (
+    "the held-out records come from the same population as the training records, and what the "
+    "target remembers speaks for the true value, not against it"
+)
 TRIM, FAR = 1.5, 4.0
 LEARNED_SHARE, VOUCHED_SHARE, HELD_OUT_SHARE = 0.5, 0.1, 0.3
 MOST_LEARNED = 100_000
@@ -167,8 +170,9 @@ def held_out(
 ) -> Priors:
     """Estimate D on the rows ``outside``, which the target never saw, from all that it says.
 
-    Where the target remembers, its probabilities move the estimate of D towards the true value
-    too; that makes the audit of a leak more cautious, never less.
+    If nothing leaks this prior is right. Where the target remembers, its probabilities move the
+    prior towards the true value too, which makes the audit more cautious; a target that speaks
+    *against* the values it remembers would make it less so.
     """
     advance = _counter(progress, 2)
     inside = np.concatenate([head, tail])
