@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import divulge
+from divulge.bounds import compiled
+from divulge.bounds.guessing import Counts
+from divulge.bounds.repeated import bet_epsilon, count_bound
 from divulge.errors import InputError
-from divulge.games.attribute import attribute
+from divulge.games import attribute as attribute_
+from divulge.games.attribute import attribute, audit_records
+from divulge.games.attribute_bounds import Rule, play_game, stated
+from divulge.games.replay import count_top
+from divulge.games.values import Records, read_records
 from divulge.mechanisms.labelled import NoisyLabels
 from divulge.result import Result
+from divulge.shift.features import Features
+from divulge.shift.pool import log_probabilities
+from divulge.shift.values import vouched
 
 
 def columns(drawn, names=None, **more):
@@ -43,7 +55,7 @@ def leaking() -> Result:
 def test_a_leak_is_proved_and_stays_below_the_truth(leaking):
     assert leaking.game == "attribute"
     assert leaking.verdict.status == "leak"
-    assert leaking.verdict.robust
+    assert not leaking.verdict.robust  # nobody said that the features are all the target reads
     assert {(b.correction, b.parameter, b.delta) for b in leaking.headline()} == {
         ("prior", "epsilon", 0.0),
         ("balanced", "mu", None),
@@ -134,13 +146,134 @@ def test_held_out_records_make_a_smart_target_harmless():
     ]
 
 
-def test_neither_features_nor_held_out_records_make_a_finding_fragile():
+def test_without_held_out_records_a_finding_is_fragile():
     data = table(epsilon=3.0)
     data = {k: v for k, v in data.items() if not k.startswith("x_")}
     result = attribute(data, label="y", repetitions=2)
     assert result.verdict.status == "leak"
     assert not result.verdict.robust
-    assert "Neither features nor held-out" in result.verdict.reasons[0]
+    assert "no held-out records were given" in result.verdict.reasons[0]
+
+
+def test_a_vouched_proxy_makes_a_strong_finding_robust():
+    result = attribute(table(epsilon=3.0), label="y", proxy_exact=True)
+    assert result.verdict.robust
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "curved"])
+def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
+    """It saw their x, not their labels; held-out records alone would make this look like one."""
+    drawn = NoisyLabels(kind, sharp=3.0).sample(4000, np.random.default_rng(8), trained=2000)
+    both = pd.DataFrame(columns(drawn))
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    assert all(b.value <= 0.02 for b in result.headline())
+
+
+def test_interpolated_noisy_labels_stay_below_their_epsilon():
+    rng = np.random.default_rng(9)
+    drawn = NoisyLabels().sample(4000, rng)
+    noisy = np.where(rng.random(4000) < 1 / (1 + np.exp(-0.5)), drawn.codes, 1 - drawn.codes)
+    trees = ExtraTreesClassifier(100, random_state=0).fit(drawn.features[:2000], noisy[:2000])
+    said = trees.predict_proba(drawn.features)
+    both = pd.DataFrame(columns(drawn) | {"p_0": said[:, 0], "p_1": said[:, 1]})
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    assert all(b.value <= 0.5 for b in result.headline() if b.parameter == "epsilon")
+
+
+def test_a_target_that_is_the_labels_is_a_leak_even_blind():
+    drawn = NoisyLabels().sample(3000, np.random.default_rng(10))
+    sure = np.eye(2)[drawn.codes]
+    data = columns(drawn) | {"p_0": sure[:, 0], "p_1": sure[:, 1]}
+    result = attribute(data, label="y", features="x_*", repetitions=2)
+    assert values(result, "prior")[("epsilon", 0.0)] > 1.0
+
+
+def test_values_that_the_proxy_excludes_are_never_drawn():
+    """1000 classes, three of them possible per record, and an exact proxy: nothing leaks."""
+    rng = np.random.default_rng(11)
+    records, classes = 3000, 1000
+    possible = rng.integers(classes, size=(records, 3))
+    proxy = np.zeros((records, classes))
+    np.put_along_axis(proxy, possible, 1.0, axis=1)
+    proxy /= proxy.sum(axis=1, keepdims=True)
+    codes = possible[np.arange(records), rng.integers(3, size=records)]
+    target = 0.999 * proxy + 0.001 * rng.dirichlet(np.ones(classes), size=records)
+    read = Records(
+        codes, tuple(map(str, range(classes))), records,
+        Features(np.zeros((records, 0)), ()), log_probabilities(target),
+        log_probabilities(proxy), proxy,
+    )  # fmt: skip
+    result = audit_records(read, proxy_exact=True, repetitions=3, compare=False)
+    assert all(b.value == 0.0 for b in result.headline())
+
+
+def test_every_bound_is_at_half_of_the_error():
+    drawn = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(12))
+    log_target, log_proxy = (log_probabilities(p) for p in (drawn.target, drawn.proxy))
+    head, tail = np.arange(300), np.arange(300, 2000)
+    rule = Rule("llr", 2.0, 4, (1e-5,), 0.1, None)
+    game = play_game(
+        drawn.codes, log_target, vouched(log_proxy, drawn.proxy, head, tail), rule,
+        np.random.default_rng(0),
+    )  # fmt: skip
+    found = {(b.parameter, b.delta): b for b in stated(game, None, rule, exact=True)}
+    replays, counts = game.played.replays, game.played.counts
+    assert found["epsilon", 0.0].value == bet_epsilon(game.plan.bets, replays, error=0.05)[0]
+    assert found["mu", None].value == count_bound(counts, error=0.05)
+    assert found["epsilon", 1e-5].value == count_bound(counts, delta=1e-5, error=0.05)
+    assert {b.confidence for b in found.values()} == {0.95}
+    coins = np.array([r.true for r in replays])
+    assert abs(coins.mean() - 0.5) < 4 * 0.5 / np.sqrt(coins.size)
+    assert np.unique(coins, axis=0).shape[0] == 4
+    assert len({c.guesses / c.trials for c in counts}) == 1  # fixed before the model was asked
+
+
+def test_the_fitted_proxy_does_not_know_the_audited_values(people):
+    train, _, forest = people
+    arguments = {
+        "label": "rich", "protected": "male", "features": ["male", "age"], "model": forest,
+    }  # fmt: skip
+    records = read_records(train, **arguments)
+    head, tail = np.arange(1000), np.arange(1000, 2000)
+    swapped = records.codes.copy()
+    swapped[tail] = 1 - swapped[tail]
+    fitted = [
+        attribute_._fit_proxy(
+            replace(records, codes=c), head, tail, False, np.random.default_rng(0), None
+        )
+        for c in (records.codes, swapped)
+    ]
+    assert np.array_equal(*fitted)
+
+
+def test_balancing_and_trimming_by_hand():
+    true = np.array([True, False, True, True, False])
+    shown = np.zeros(5, dtype=np.uint8)
+    evidence = np.array([[1.0], [2.0], [-3.0], [4.0], [0.0]])
+    log_odds = np.array([[0.0], [1.0], [1.0], [9.0], [-1.0]])
+    luck = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
+    kept = compiled.kept_evidence(true, shown, evidence, log_odds, luck, 1.5)
+    # the third goes with the prior and is thinned out, the fourth lies beyond the trim
+    assert kept.tolist() == [1.0, -2.0, 0.0]
+    assert count_top(kept, 1, np.random.default_rng(0)) == Counts(3, 1, 0)
+    assert count_top(kept, 2, np.random.default_rng(0)) == Counts(3, 2, 1)
+    assert count_top(kept, 0, np.random.default_rng(0)) == Counts(3, 0, 0)
+
+
+def test_ties_are_broken_at_random():
+    tied = np.array([1.0] * 60 + [-1.0] * 40)
+    right = [count_top(tied, 50, np.random.default_rng(s)).correct for s in range(300)]
+    assert np.mean(right) == pytest.approx(30.0, abs=1.0)
+    none = [count_top(np.zeros(100), 50, np.random.default_rng(s)).correct for s in range(300)]
+    assert np.mean(none) == pytest.approx(25.0, abs=1.0)
+
+
+def test_copies_of_a_person_are_pointed_out():
+    drawn = NoisyLabels(epsilon=2.0).sample(200, np.random.default_rng(13))
+    copies = pd.concat([pd.DataFrame(columns(drawn))] * 4)
+    result = attribute(copies, label="y", features="x_*", proxy_exact=True, repetitions=1)
+    assert any("copies of one person" in r for r in result.verdict.reasons)
+    assert result.diagnostics["draw"]["records_equal_to_another"] == pytest.approx(0.75)
 
 
 def test_several_classes_by_name():
@@ -252,6 +385,14 @@ def test_a_proxy_that_saw_the_training_records_is_flagged():
     assert not any("seems to have seen them" in r for r in fair.verdict.reasons)
 
 
+def test_a_value_that_no_held_out_record_has_allows_no_conclusion():
+    data = pd.DataFrame(table(records=2000, epsilon=2.0))
+    rest = data[1000:][data[1000:]["y"] == "0"]
+    result = attribute(data[:1000], label="y", heldout=rest)
+    assert result.verdict.status == "cannot conclude"
+    assert "no 'y' of '1'" in result.verdict.reasons[0]
+
+
 def test_too_few_records_allow_no_conclusion():
     result = attribute(table(records=100, epsilon=2.0), label="y")
     assert result.verdict.status == "cannot conclude"
@@ -282,6 +423,9 @@ def broken(**changes):
         (broken(), {"proxy": "r_"}, "There is no proxy"),
         (broken(), {"proxy": "p_"}, "one model"),
         (broken(), {"tau": 1.5}, "tau must lie"),
+        (broken(), {"proxy": "r_", "features": "x_*", "tau": 0.1}, "no proxy to vouch for"),
+        (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to vouch for"),
+        (broken(q_0=np.ones(500), q_1=np.zeros(500)), {"proxy_exact": True}, "cannot be exact"),
         (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
         (broken(), {"score": "loss"}, "Unknown score"),
         (broken(), {"repetitions": 0}, "repetition"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def test_the_pool_recalibrates_an_overconfident_member():
     rng = np.random.default_rng(0)
     score = rng.normal(size=(20_000, 3))
     truth = log_probabilities(np.exp(score))
-    codes = values.draw_values(truth, rng)
+    codes = values.draw_values(np.exp(truth), rng)
     pool = fit_pool([log_probabilities(np.exp(3.0 * score))], one_hot(codes, 3))
     assert pool.weights[0] == pytest.approx(1 / 3, abs=0.02)
     assert np.abs(pool([log_probabilities(np.exp(3.0 * score))]) - truth).max() < 0.2
@@ -41,7 +43,7 @@ def test_the_pool_ignores_noise_beside_the_truth():
     rng = np.random.default_rng(1)
     truth = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
     noise = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
-    codes = values.draw_values(truth, rng)
+    codes = values.draw_values(np.exp(truth), rng)
     pool = fit_pool([noise, truth], one_hot(codes, 2))
     assert pool.weights == pytest.approx([0.0, 1.0], abs=0.06)
 
@@ -54,7 +56,7 @@ def test_few_records_leave_the_proxy_as_it_is():
 
 
 def test_drawn_values_follow_the_proxy():
-    p = np.tile(log_probabilities([[0.2, 0.5, 0.3]]), (30_000, 1))
+    p = np.tile([[0.2, 0.5, 0.3]], (30_000, 1))
     share = np.bincount(values.draw_values(p, np.random.default_rng(2)), minlength=3) / 30_000
     assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 30_000)
 
@@ -103,15 +105,17 @@ def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
 def test_deductions_only_lower_a_bound():
     some = np.zeros((2, 2))
     index = np.arange(1)
-    priors = values.Priors(
-        some, some, some, index, index, 1.5, values.BLIND, 0.2, values.Unlearned(0.1, 0.3, 0.1)
+    priors = replace(
+        values.vouched(some, some, index, index),
+        c_lb=0.2,
+        unlearned=values.Unlearned(0.1, 0.3, 0.1),
     )
     assert priors.proved_epsilon(1.2) == pytest.approx(0.9)
     assert priors.proved_epsilon(0.45) == 0.0
     assert priors.proved_epsilon(0.1) == 0.0
     assert 0.0 < priors.proved_mu(1.0) < 0.9
     assert priors.proved_mu(0.2) == 0.0
-    exact = values.vouched(some, index, index)
+    exact = values.vouched(some, some, index, index)
     assert (exact.proved_epsilon(1.2), exact.proved_mu(0.3)) == (1.2, pytest.approx(0.3))
 
 
@@ -138,12 +142,21 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
         if how == "blind":
             rows = slice(0, 1200)
             priors = values.blind(
-                codes[rows], target[rows], proxy[rows], table.features[rows], head, tail,
-                error=0.05, rng=rng,
+                codes[rows], target[rows], proxy[rows], table.proxy[rows], table.features[rows],
+                head, tail, error=0.05, rng=rng,
             )  # fmt: skip
         else:
             priors = values.held_out(
-                codes, target, proxy, table.features, head, tail, outside, error=0.05, rng=rng
+                codes,
+                target,
+                proxy,
+                table.proxy,
+                table.features,
+                head,
+                tail,
+                outside,
+                error=0.05,
+                rng=rng,
             )
             priors = values.first(priors, 1200)
         score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
@@ -157,7 +170,7 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     assert np.array_equal(first.log_odds[:1200], second.log_odds[:1200])
     assert np.array_equal(first.expected, second.expected)
     assert np.array_equal(plan.bets.evidence, again.bets.evidence)
-    assert plan.threshold == again.threshold
+    assert plan.share == again.share
     assert np.any(plan.bets.evidence != 0.0)
 
 
@@ -170,7 +183,7 @@ def test_a_blind_baseline_finds_a_prior_that_is_wrong():
     def c_lb(log_odds):
         rng = np.random.default_rng(7)
         return values.residual_shift(
-            table.codes, proxy, log_odds, shown, head, tail, 6.0, 0.05, rng
+            table.codes, table.proxy, proxy, log_odds, shown, head, tail, 6.0, 0.05, rng
         )
 
     assert c_lb(np.zeros_like(proxy)) > 0.1
@@ -183,7 +196,37 @@ def test_a_value_that_the_head_never_saw_is_no_crash():
     codes[:500] = codes[:500] % 3
     target, proxy = logs(table)
     priors = values.blind(
-        codes, target, proxy, table.features, np.arange(500), np.arange(500, 1000),
+        codes, target, proxy, table.proxy, table.features, np.arange(500), np.arange(500, 1000),
         error=0.05, rng=np.random.default_rng(8),
     )  # fmt: skip
     assert np.isfinite(priors.log_odds).all()
+
+
+def test_the_prior_on_held_out_records_ignores_every_training_value():
+    table = drawn(1600, epsilon=2.0)
+    target, proxy = logs(table)
+    head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
+
+    def prior(codes):
+        return values.held_out(
+            codes, target, proxy, table.proxy, table.features, head, tail, outside,
+            error=0.05, rng=np.random.default_rng(5),
+        )  # fmt: skip
+
+    swapped = table.codes.copy()
+    swapped[:1200] = 1 - swapped[:1200]
+    first, second = prior(table.codes), prior(swapped)
+    assert np.array_equal(first.log_odds, second.log_odds)
+    assert np.array_equal(first.other, second.other)
+
+
+def test_a_bet_must_beat_both_opinions():
+    some, index = np.zeros((1, 1)), np.arange(1)
+    priors = values.vouched(some, some, index, index)
+    evidence, prior = priors.settle(
+        np.array([1.0, 1.0, -1.0, -1.0, 0.5]), np.zeros(5), np.array([0.4, -2.0, 0.3, -0.4, 2.0])
+    )
+    assert evidence == pytest.approx([0.6, 1.0, -1.0, -0.6, 0.0])
+    assert prior == pytest.approx([0.4, 0.0, 0.0, -0.4, 2.0])
+    far, _ = priors.settle(np.array([9.0]), np.array([0.0]), np.array([5.0]))
+    assert far == [0.0]  # beyond the trim nothing is staked

@@ -275,17 +275,17 @@ def flip(
 
 
 @njit(cache=True, nogil=True)
-def count_shown(
+def kept_evidence(
     coin: np.ndarray,
     shown: np.ndarray,
     evidence: np.ndarray,
     log_odds: np.ndarray,
     luck: np.ndarray,
     trim: float,
-    threshold: float,
-) -> tuple[int, int, int]:
-    """(kept, guesses, correct) after balancing, guessing the sign of evidence that is large."""
-    kept, guesses, correct = 0, 0, 0
+) -> np.ndarray:
+    """Evidence of the trials that balancing keeps, its sign turned: positive if it is right."""
+    out = np.empty(shown.size)
+    kept = 0
     for i in range(shown.size):
         prior = log_odds[i, shown[i]]
         if abs(prior) > trim:
@@ -293,13 +293,10 @@ def count_shown(
         against = prior if coin[i] else -prior
         if against > 0.0 and luck[i] >= math.exp(-against):
             continue
-        kept += 1
         e = evidence[i, shown[i]]
-        if e != 0.0 and abs(e) >= threshold:
-            guesses += 1
-            if (e > 0.0) == coin[i]:
-                correct += 1
-    return kept, guesses, correct
+        out[kept] = e if coin[i] else -e
+        kept += 1
+    return out[:kept]
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ The parameter is that of label privacy: what changes when one record's value is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 
 from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
-from divulge.errors import CannotConclude, require, require_probability
+from divulge.errors import CannotConclude, InputError, require, require_probability
 from divulge.games import attribute_bounds, attribute_findings
 from divulge.games.membership import DELTAS, versions
 from divulge.games.values import Records, read_records
@@ -29,6 +30,7 @@ Index = npt.NDArray[np.intp]
 Progress = Callable[[str, int, int], None]
 
 REPETITIONS = 20
+LEAST_TRUSTED = 20
 LEAST_RECORDS = 400
 """Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
 
@@ -64,7 +66,7 @@ def attribute(
     they read. For a protected column that the model reads, the model is asked with every value.
     Without a proxy divulge fits one, on the held-out records or on the half that is not audited.
     ``features`` are what the record shows besides. ``heldout`` are records outside the training
-    set, with the same columns: they make the correction of the proxy the safest there is.
+    set, with the same columns, on which the correction of the proxy is then fitted.
 
     The proxy's error is corrected unless it is vouched for (``proxy_exact``) or bounded in total
     variation (``tau``). The headline bounds hold together with confidence ``1 - error``.
@@ -88,6 +90,10 @@ def attribute(
         model=model,
         proxy_model=proxy_model,
         heldout=heldout,
+    )
+    require(
+        records.log_proxy is not None or (tau is None and not proxy_exact),
+        f"There is no proxy to vouch for: give columns {proxy}<class> or a proxy model.",
     )
     return audit_records(
         records,
@@ -134,11 +140,12 @@ def audit_records(
         },
     )
     try:
-        log_target, log_proxy, priors = _prepare(records, rule, proxy_exact, rng, progress)
+        ready = _prepare(records, rule, proxy_exact, rng, progress)
     except CannotConclude as reason:
         return attribute_findings.no_conclusion(context, str(reason))
     codes = records.codes[: records.training]
-    trusted = values.vouched(log_proxy[: records.training], priors.head, priors.tail)
+    log_target, log_proxy, priors = ready.log_target, ready.log_proxy, ready.priors
+    trusted = values.vouched(priors.log_proxy, priors.proxy, priors.head, priors.tail)
     corrected = None
     if not proxy_exact and tau is None:
         corrected = attribute_bounds.play_game(codes, log_target, priors, rule, rng, progress)
@@ -146,12 +153,22 @@ def audit_records(
     bounds = attribute_bounds.stated(plain, corrected, rule, exact=proxy_exact)
     games = attribute_findings.Games(plain, corrected)
     others: list[dict[str, Any]] = []
-    if compare:
+    if compare and tau is None:
         other = PUBLISHED if score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
         others = attribute_bounds.compared(
             records, log_target, log_proxy, games.headline, rule, other, rng, progress
         )
     return attribute_findings.result(context, games, bounds, log_target, log_proxy, others)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Log-probabilities of target and proxy, the draws' own, and what the record gives away."""
+
+    log_target: Array = field(repr=False)
+    log_proxy: Array = field(repr=False)
+    proxy: Array = field(repr=False)
+    priors: values.Priors
 
 
 def _prepare(
@@ -160,43 +177,45 @@ def _prepare(
     exact: bool,
     rng: np.random.Generator,
     progress: Progress | None,
-) -> tuple[Array, Array, values.Priors]:
-    """Target (training records), proxy (all records) and what the record gives away."""
+) -> _Prepared:
     training, outside = records.training, records.outside
     trusted = exact or rule.tau is not None
-    aside = records.heldout_target and outside.size >= LEAST_RECORDS
-    share = (
-        values.VOUCHED_SHARE
-        if trusted
-        else values.HELD_OUT_SHARE
-        if aside
-        else values.LEARNED_SHARE
-    )
-    fitted = records.log_proxy is None
     enough = outside.size >= LEAST_RECORDS
-    if fitted and not enough:
-        share = values.LEARNED_SHARE
-    if (fitted or not trusted) and training < LEAST_RECORDS:
+    aside = records.heldout_target and enough
+    if training < LEAST_TRUSTED or (training < LEAST_RECORDS and not trusted):
+        least = LEAST_TRUSTED if trusted else LEAST_RECORDS
         raise CannotConclude(
-            f"{training} training records are too few to estimate the proxy's error; at least "
-            f"{LEAST_RECORDS} are needed, or a proxy that is vouched for."
+            f"{training} training records are too few; at least {least} are needed"
+            + ("." if trusted else " to estimate the proxy's error.")
         )
+    if aside and not trusted:
+        _require_classes(records)
+    share = values.LEARNED_SHARE
+    if trusted:
+        share = values.VOUCHED_SHARE
+    elif aside:
+        share = values.HELD_OUT_SHARE
     head, tail = values.split(training, share, rng)
-    log_proxy = records.log_proxy
+    log_proxy, proxy = records.log_proxy, records.proxy
     if log_proxy is None:
-        log_proxy = _fit_proxy(records, head, tail, enough, rng, progress)
+        log_proxy, proxy = _fit_proxy(records, head, tail, enough, rng, progress), None
+    if proxy is None:
+        proxy = np.exp(log_proxy)
     log_target = records.log_target
     if log_target is None:
         assert records.likelihood is not None
         log_target = log_probabilities(np.exp(log_softmax(log_proxy + records.likelihood, axis=1)))
     features = records.features.matrix
     if trusted:
-        priors = values.vouched(log_proxy[:training], head, tail)
+        if not rule.tau:
+            _require_possible(records.codes[:training], proxy[:training])
+        priors = values.vouched(log_proxy[:training], proxy[:training], head, tail)
     elif aside:
         priors = values.held_out(
             records.codes,
             log_target,
             log_proxy,
+            proxy,
             features,
             head,
             tail,
@@ -211,6 +230,7 @@ def _prepare(
             records.codes[:training],
             log_target[:training],
             log_proxy[:training],
+            proxy[:training],
             features[:training],
             head,
             tail,
@@ -218,7 +238,31 @@ def _prepare(
             rng=rng,
             progress=progress,
         )
-    return log_target, log_proxy, priors
+    return _Prepared(log_target, log_proxy, proxy, priors)
+
+
+def _require_possible(codes: Index, proxy: Array) -> None:
+    """A proxy that excludes a value that a record has is not exact."""
+    own = np.take_along_axis(proxy, codes[:, None], axis=1)[:, 0]
+    impossible = np.flatnonzero(own <= 0.0)
+    if impossible.size:
+        raise InputError(
+            f"The proxy gives the true value a probability of 0 in {impossible.size} records "
+            f"(first: row {impossible[0]}): it cannot be exact."
+        )
+
+
+def _require_classes(records: Records) -> None:
+    """A value that the held-out records never had cannot be judged by them."""
+    classes = len(records.classes)
+    inside = np.bincount(records.codes[: records.training], minlength=classes)
+    beyond = np.bincount(records.codes[records.training :], minlength=classes)
+    for name, here, there in zip(records.classes, inside, beyond, strict=True):
+        if there == 0 and here >= 0.01 * records.training:
+            raise CannotConclude(
+                f"The held-out records have no {records.value!r} of {name!r}, which {here} "
+                "training records have: they cannot be from one population."
+            )
 
 
 def _fit_proxy(

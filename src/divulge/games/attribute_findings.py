@@ -26,6 +26,7 @@ Index = npt.NDArray[np.intp]
 
 TAUS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _BINS = 15
+_MOST_REPEATED = 0.01
 _SUSPICIOUS_Z, _SUSPICIOUS_SHARE = 4.0, 0.05
 
 
@@ -76,6 +77,7 @@ def result(
     game = games.headline
     quality = proxy_quality(records, game.priors, log_target, log_proxy)
     seen = saw_training(records, log_proxy)
+    copies = repeated_records(records, log_target)
     curve = sensitivity_.sensitivity(headline_epsilon(bounds))
     first = game.played.replays[0]
     truth = np.where(first.true, 1.0, -1.0)
@@ -83,7 +85,7 @@ def result(
     diagnostics: dict[str, Any] = {
         "proxy": quality,
         "roc": measures.roc(score, truth, bounds),
-        "wealth": _wealth(game, truth, rule),
+        "wealth": _wealth(game, truth, rule) if rule.tau is None else {},
         "sensitivity": {
             "gamma": curve.gamma,
             "epsilon": curve.epsilon,
@@ -95,6 +97,7 @@ def result(
             "learned_from": game.priors.head.size,
             "audited": game.priors.tail.size,
             "repetitions": rule.repetitions,
+            "records_equal_to_another": copies,
             "rule": "a fair coin per record: its own value, or one drawn from the proxy",
         },
     }
@@ -111,7 +114,7 @@ def result(
         diagnostics["comparison"] = others
     return Result(
         game="attribute",
-        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, seen),
+        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, seen, copies),
         bounds=bounds,
         measurements=_measurements(context, game, bounds, quality, curve.gamma_star, score, truth),
         trials={
@@ -179,6 +182,16 @@ def saw_training(records: Records, log_proxy: Array) -> str | None:
             f"{beyond.mean():.3f} elsewhere: it seems to have seen them, which hides the leak."
         )
     return None
+
+
+def repeated_records(records: Records, log_target: Array) -> float:
+    """Share of the training records that equal an earlier one in value, features and target."""
+    training = records.training
+    known = np.column_stack(
+        [log_target[:training], records.features.matrix[:training], records.codes[:training]]
+    )
+    mixed = known @ np.random.default_rng(0).standard_normal(known.shape[1])
+    return 1.0 - np.unique(mixed).size / training
 
 
 def _loss(log_p: Array, codes: Index) -> float:
@@ -249,6 +262,7 @@ def _verdict(
     bounds: tuple[Bound, ...],
     gamma_star: float,
     seen: str | None,
+    repeated_share: float,
 ) -> Verdict:
     leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
     sure = f"{100 * (1 - context.rule.error):g}%"
@@ -258,23 +272,38 @@ def _verdict(
             f"No evidence that {what} leaks: with {sure} confidence nothing above zero could be "
             "proved. This is not a proof of privacy."
         )
-        return Verdict("no evidence", False, sentence, tuple(_reasons(context, priors, None, seen)))
+        return Verdict(
+            "no evidence",
+            False,
+            sentence,
+            tuple(_reasons(context, priors, None, seen, repeated_share)),
+        )
     listed = findings_in_words(leaking)
     sentence = f"The model gives away {what} of its records: with {sure} confidence, {listed}."
-    reasons = tuple(_reasons(context, priors, gamma_star, seen))
+    reasons = tuple(_reasons(context, priors, gamma_star, seen, repeated_share))
     return Verdict("leak", not reasons, sentence, reasons)
 
 
 def _reasons(
-    context: Context, priors: Priors, gamma_star: float | None, seen: str | None
+    context: Context,
+    priors: Priors,
+    gamma_star: float | None,
+    seen: str | None,
+    repeated_share: float,
 ) -> list[str]:
     """Why a finding is fragile."""
     reasons = []
-    estimated = not context.exact and context.rule.tau is None
-    if estimated and priors.assumption == values.BLIND and not context.records.features.names:
+    if priors.assumption == values.BLIND and not context.records.complete:
+        given = "The features may not" if context.records.features.names else "No features"
         reasons.append(
-            "Neither features nor held-out records were given: a target that knows the population "
-            "better than the proxy could look like one that remembers."
+            f"{given} carry all that the target knows, and no held-out records were given: a "
+            "target that knows the population better than the proxy could look like one that "
+            "remembers."
+        )
+    if repeated_share > _MOST_REPEATED:
+        reasons.append(
+            f"{repeated_share:.1%} of the records equal another one in everything that is known "
+            "of them: if these are copies of one person, their values are not independent."
         )
     if gamma_star is not None and gamma_star < ROBUST_ODDS:
         reasons.append(

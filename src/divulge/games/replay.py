@@ -1,8 +1,8 @@
 """The attribute game, played: coins are flipped over fixed records, as often as asked.
 
-Everything that a bet or a guess rests on (evidence, threshold, prior log-odds) is fixed for every
-record and value before the first coin: it was learned on the head, whose truths are all revealed.
-Only the tail is played.
+Everything that a bet or a guess rests on (evidence, share of guesses, prior log-odds) is fixed for
+every record and value before the first coin: it was learned on the head, whose truths are all
+revealed. Only the tail is played.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ class Plan:
     """Cumulative probabilities of the proxy."""
     bets: Bets
     trim: float
-    threshold: float
-    """Evidence of at least this size is worth a counted guess."""
+    share: float
+    """Share of the kept trials that are guessed, those with the strongest evidence.
+
+    The number of guesses must not depend on the model: the recursion's proof fixes it.
+    """
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,21 @@ def plan(
     rng: np.random.Generator,
     tau: float = 0.0,
 ) -> Plan:
-    """Learn on the head what a score is worth, and which evidence is worth a guess."""
+    """Learn on the head what a score is worth, and which share of the trials is worth a guess."""
     inside = priors.inside
-    rows, value, truth = shuffled_trials(codes, priors.log_proxy, priors.head, rng)
+    rows, value, truth = shuffled_trials(codes, priors.proxy, priors.head, rng)
     chosen = np.flatnonzero(inside[rows, value])[:MOST_TAUGHT]
     rows, value, truth = rows[chosen], value[chosen], truth[chosen]
     tail = priors.tail
     evidence = np.zeros((tail.size, score.shape[1]))
-    threshold = np.inf
+    share = 0.0
     if truth.size >= _FEWEST and np.unique(truth).size == 2:
         teach = learners.stacked(score[rows, value][:, None], truth, priors.log_odds[rows, value])
         evidence = _on_all_values(teach, score[tail])
-        evidence[~inside[tail]] = 0.0
-        threshold = _threshold(codes, score, priors, teach, error, tau, rng)
-    total = np.cumsum(np.exp(priors.log_proxy[tail]), axis=1)
-    bets = Bets(evidence, priors.log_odds[tail])
-    return Plan(codes[tail], total, bets, priors.trim, threshold)
+        share = _share(codes, score, priors, teach, error, tau, rng)
+    other = None if priors.other is None else priors.other[tail]
+    bets = Bets(*priors.settle(evidence, priors.log_odds[tail], other))
+    return Plan(codes[tail], np.cumsum(priors.proxy[tail], axis=1), bets, priors.trim, share)
 
 
 def play(
@@ -94,18 +96,32 @@ def play(
         true = rng.random(size) < 0.5
         shown: npt.NDArray[np.integer] = np.empty(size, dtype=kind)
         compiled.flip(true, rng.random(size), plan.codes, plan.total, shown)
-        kept, guesses, correct = compiled.count_shown(
-            true,
-            shown,
-            plan.bets.evidence,
-            plan.bets.log_odds,
-            rng.random(size),
-            plan.trim,
-            plan.threshold,
+        bets = plan.bets
+        kept = compiled.kept_evidence(
+            true, shown, bets.evidence, bets.log_odds, rng.random(size), plan.trim
         )
         done.append(Replay(true, shown))
-        counts.append(Counts(max(1, int(kept)), int(guesses), int(correct)))
+        counts.append(count_top(kept, round(plan.share * kept.size), rng))
     return Played(tuple(done), tuple(counts))
+
+
+def count_top(evidence: Array, guesses: int, rng: np.random.Generator) -> Counts:
+    """Guess the trials with the strongest evidence, positive where it speaks for the truth.
+
+    Ties, and the sign of no evidence, are broken at random.
+    """
+    if guesses == 0 or evidence.size == 0:
+        return Counts(max(1, evidence.size), 0, 0)
+    size = np.abs(evidence)
+    least = np.partition(size, size.size - guesses)[size.size - guesses]
+    above = size > least
+    sure, open_ = int(above.sum()), size == least
+    right, wrong = int((evidence[open_] > 0.0).sum()), int((evidence[open_] < 0.0).sum())
+    if least > 0.0:
+        more = int(rng.hypergeometric(right, wrong, guesses - sure))
+    else:
+        more = int(rng.binomial(guesses - sure, 0.5))
+    return Counts(evidence.size, guesses, int((evidence[above] > 0.0).sum()) + more)
 
 
 def _on_all_values(teach: learners.Predict, score: Array) -> Array:
@@ -116,7 +132,7 @@ def _on_all_values(teach: learners.Predict, score: Array) -> Array:
     return out.reshape(score.shape)
 
 
-def _threshold(
+def _share(
     codes: Index,
     score: Array,
     priors: Priors,
@@ -125,14 +141,18 @@ def _threshold(
     tau: float,
     rng: np.random.Generator,
 ) -> float:
-    """Rehearse the game on the head: the evidence from which a guess raises the expected bound."""
-    rows, value, truth = flipped_trials(codes, priors.log_proxy, priors.head, rng)
-    prior = priors.log_odds[rows, value]
-    keep = priors.inside[rows, value] & (rng.random(rows.size) < keep_probabilities(truth, prior))
+    """Rehearse the game on the head: the share of guesses with the largest expected bound."""
+    rows, value, truth = flipped_trials(codes, priors.proxy, priors.head, rng)
+    other = None if priors.other is None else priors.other[rows, value]
+    evidence, prior = priors.settle(
+        teach(score[rows, value][:, None]), priors.log_odds[rows, value], other
+    )
+    keep = np.abs(prior) <= priors.trim
+    keep &= rng.random(rows.size) < keep_probabilities(truth, prior)
     if not keep.any():
-        return np.inf
-    size = np.sort(np.abs(teach(score[rows[keep], value[keep]][:, None])))[::-1]
+        return 0.0
+    size = np.sort(np.abs(evidence[keep]))[::-1]
     times = max(1, min(priors.tail.size // rows.size, _MOST_REHEARSED // size.size))
     size = np.repeat(size, times)  # as many trials as the tail will have
-    guesses = guessing.choose_guesses(expit(size), target=guessing.Target(tau=tau), error=error)
-    return float(size[guesses - 1])
+    target = guessing.Target(tau=tau)
+    return guessing.choose_guesses(expit(size), target=target, error=error) / size.size

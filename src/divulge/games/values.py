@@ -40,10 +40,14 @@ class Records:
     Without ``heldout_target`` for the training records only."""
     log_proxy: Array | None = field(repr=False)
     """None: divulge fits the proxy."""
+    proxy: Array | None = field(default=None, repr=False)
+    """The proxy's probabilities as given, zeros included; None: those of ``log_proxy``."""
     likelihood: Array | None = field(default=None, repr=False)
     """Log-likelihood of each record's label for every value of a protected column."""
     heldout_target: bool = False
     """Whether the target's probabilities are known for the held-out records too."""
+    complete: bool = False
+    """Whether the features are all that the target reads."""
     value: str = "label"
     inputs: tuple[dict[str, str], ...] = ()
 
@@ -120,13 +124,19 @@ def read_records(
         features=_encoded(sources, shown),
         log_target=None if found.target is None else log_probabilities(found.target),
         log_proxy=None if found.proxy is None else log_probabilities(found.proxy),
+        proxy=None if found.proxy is None else _normalised(found.proxy),
         likelihood=found.likelihood,
         heldout_target=len(sources) > 1 and (whole or found.likelihood is not None),
+        complete=model is not None,
         value=value,
         inputs=tuple(
             tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
         ),
     )
+
+
+def _normalised(probabilities: Array) -> Array:
+    return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
 
 def _words(source: Source, column: str, edges: Array | None) -> list[str]:

@@ -49,6 +49,8 @@ class NoisyLabels:
     epsilon: float = 0.0
     classes: int = 2
     tau: float = 0.0
+    sharp: float = 1.0
+    """The target speaks of training records with probabilities to this power, labels unseen."""
 
     def __post_init__(self) -> None:
         require(self.kind in KINDS, f"Unknown kind {self.kind!r}. Choose from {', '.join(KINDS)}.")
@@ -62,7 +64,8 @@ class NoisyLabels:
         leak = f"epsilon={self.epsilon:g}" if self.epsilon else "null"
         off = f", proxy off by {self.tau:g}" if self.tau else ""
         many = f", {self.classes} classes" if self.classes != 2 else ""
-        return f"noisy labels ({self.kind}, {leak}{many}{off})"
+        sure = f", sharpened by {self.sharp:g}" if self.sharp != 1.0 else ""
+        return f"noisy labels ({self.kind}, {leak}{many}{off}{sure})"
 
     @property
     def reach(self) -> float:
@@ -75,8 +78,14 @@ class NoisyLabels:
         k, grown = self.classes, math.exp(self.epsilon)
         return max(math.log(k * grown / (grown + k - 1)), math.log((grown + k - 1) / k))
 
-    def sample(self, records: int, rng: np.random.Generator) -> LabelledTable:
-        """Draw records, labels and noisy labels; compute what target and proxy say."""
+    def sample(
+        self, records: int, rng: np.random.Generator, trained: int | None = None
+    ) -> LabelledTable:
+        """Draw records, labels and noisy labels; compute what target and proxy say.
+
+        Only the noisy labels of the first ``trained`` records are released (default: of all).
+        """
+        trained = records if trained is None else trained
         features, truth, proxy = self._population(records, rng)
         total = np.cumsum(truth, axis=1)
         luck = rng.random((records, 1)) * total[:, -1:]
@@ -87,7 +96,9 @@ class NoisyLabels:
         noisy = np.where(keep, codes, rng.integers(self.classes, size=records))
         weight = np.ones_like(truth)
         weight[np.arange(records), noisy] = math.exp(self.epsilon)
-        target = truth * weight
+        weight[trained:] = 1.0
+        power = np.where(np.arange(records) < trained, self.sharp, 1.0)[:, None]
+        target = (truth * weight) ** power
         if self.kind == "uniform" and self.epsilon == 0.0:
             target = rng.dirichlet(np.ones(self.classes), size=records)
         return LabelledTable(

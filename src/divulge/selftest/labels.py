@@ -36,7 +36,7 @@ class LabelAudit:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         both = 2 if self.how == "held-out" else 1
-        drawn = self.table.sample(both * self.records, rng)
+        drawn = self.table.sample(both * self.records, rng, trained=self.records)
         names = tuple(f"x_{j}" for j in range(drawn.features.shape[1]))
         records = Records(
             codes=drawn.codes,
@@ -45,6 +45,7 @@ class LabelAudit:
             features=Features(drawn.features, names),
             log_target=log_probabilities(drawn.target),
             log_proxy=log_probabilities(drawn.proxy),
+            proxy=drawn.proxy,
             heldout_target=both == 2,
         )
         result = audit_records(
@@ -98,9 +99,15 @@ def cases() -> Iterator[Case]:
         for parameter, delta in (("epsilon", 0.0), ("mu", None)):
             table = NoisyLabels("curved")
             yield _case(table, FITTED_RECORDS, how, parameter, delta, share=FITTED_SHARE)
-    for parameter, delta in (("epsilon", 0.0), ("mu", None)):
-        table = NoisyLabels("gaussian", tau=0.1)
-        yield _case(table, FITTED_RECORDS, "held-out", parameter, delta, share=FITTED_SHARE)
+    outside = (
+        NoisyLabels("gaussian", tau=0.1),
+        NoisyLabels("gaussian", sharp=3.0),
+        NoisyLabels("curved", sharp=3.0),
+        NoisyLabels("gaussian", 1.0, tau=0.05),
+    )
+    for table in outside:
+        for parameter, delta in (("epsilon", 0.0), ("mu", None)):
+            yield _case(table, FITTED_RECORDS, "held-out", parameter, delta, share=FITTED_SHARE)
 
 
 def _case(

@@ -56,7 +56,7 @@ class Student:
     left: float
     """Relative entropy per record of the target from its student: memory and the learnable."""
     unsure: float
-    """Mean chance that a value drawn from the target is not the one drawn before."""
+    """Mean chance that two values drawn from the student differ."""
 
 
 def fit_student(
@@ -97,7 +97,7 @@ def fit_student(
         log_probabilities=student,
         learnable=_learnable((p * (student[out] - less)).sum(axis=1)),
         left=float((p * (log_target[out] - student[out])).sum(axis=1).mean()),
-        unsure=float((1.0 - (p * p).sum(axis=1)).mean()),
+        unsure=float((1.0 - np.exp(2.0 * student[out]).sum(axis=1)).mean()),
     )
 
 

@@ -32,11 +32,13 @@ Progress = Callable[[str, int, int], None]
 EXACT = "the proxy is the distribution of the value given the record"
 BLIND = (
     "what the target knows of the value beyond its student is memory, but for what the student's "
-    "learning curve allows for: the features carry what the target knows of the population"
+    "learning curve allows for: the features carry what the target knows of the population, and "
+    "the log-odds of the corrected proxy are right to within c_lb"
 )
 HELD_OUT = (
-    "the held-out records come from the same population as the training records, and what the "
-    "target remembers speaks for the true value, not against it"
+    "held-out and training records come from one population; without their values the target would "
+    "not speak less surely of the training records than of the held-out ones; and where it "
+    "remembers, the truth lies between what it says and what the record alone says (to within c_lb)"
 )
 TRIM, FAR = 1.5, 4.0
 LEARNED_SHARE, VOUCHED_SHARE, HELD_OUT_SHARE = 0.5, 0.1, 0.3
@@ -83,6 +85,8 @@ class Priors:
     """One entry per record and value. The head is learned from, the tail is audited."""
 
     log_proxy: Array = field(repr=False)
+    proxy: Array = field(repr=False)
+    """The probabilities that values are drawn with: not floored, as the logarithms are."""
     log_odds: Array = field(repr=False)
     """``log D - log D'``: out of fold on the head, fitted on other records for the tail."""
     expected: Array = field(repr=False)
@@ -93,6 +97,8 @@ class Priors:
     assumption: str
     c_lb: float = 0.0
     """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
+    other: Array | None = field(default=None, repr=False)
+    """A second opinion on the log-odds: a bet must beat both."""
     unlearned: Unlearned = NOTHING
     """What the student may have missed of the target's knowledge: deducted as well."""
     quality: Mapping[str, Any] = field(default_factory=dict)
@@ -112,17 +118,31 @@ class Priors:
         """Where the prior is moderate; elsewhere nothing is guessed and nothing staked."""
         return np.asarray(np.abs(self.log_odds) <= self.trim)
 
+    def settle(self, evidence: Array, log_odds: Array, other: Array | None) -> tuple[Array, Array]:
+        """Evidence and prior with which to bet: 0 where the two opinions do not both allow it.
 
-def vouched(log_proxy: Array, head: Index, tail: Index) -> Priors:
+        For a value to be the true one the larger prior must be beaten, against it the smaller.
+        """
+        prior = log_odds
+        if other is not None:
+            larger, smaller = np.maximum(log_odds, other), np.minimum(log_odds, other)
+            prior = np.where(evidence > 0.0, larger, np.where(evidence < 0.0, smaller, log_odds))
+            left = log_odds + evidence - prior
+            evidence = np.where(evidence > 0.0, np.maximum(left, 0.0), np.minimum(left, 0.0))
+        return np.where(np.abs(prior) <= self.trim, evidence, 0.0), prior
+
+
+def vouched(log_proxy: Array, proxy: Array, head: Index, tail: Index) -> Priors:
     """The user vouches for the proxy: nothing is given away by the record."""
     nothing = np.zeros_like(log_proxy)
-    return Priors(log_proxy, nothing, log_proxy, head, tail, FAR, EXACT)
+    return Priors(log_proxy, proxy, nothing, log_proxy, head, tail, FAR, EXACT)
 
 
 def blind(
     codes: Index,
     log_target: Array,
     log_proxy: Array,
+    proxy: Array,
     features: Array,
     head: Index,
     tail: Index,
@@ -141,7 +161,7 @@ def blind(
     log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features, student)
-    c_lb = residual_shift(codes, log_proxy, log_odds, shown, head, tail, TRIM, error, rng)
+    c_lb = residual_shift(codes, proxy, log_proxy, log_odds, shown, head, tail, TRIM, error, rng)
     unlearned = Unlearned.of(taught)
     quality = {
         "student_unexplained": _unexplained(log_target, student, log_proxy),
@@ -152,13 +172,26 @@ def blind(
             zip(("proxy", "linear", "boosted", "student"), pool.weights, strict=True)
         ),
     }
-    return Priors(log_proxy, log_odds, student, head, tail, TRIM, BLIND, c_lb, unlearned, quality)
+    return Priors(
+        log_proxy=log_proxy,
+        proxy=proxy,
+        log_odds=log_odds,
+        expected=student,
+        head=head,
+        tail=tail,
+        trim=TRIM,
+        assumption=BLIND,
+        c_lb=c_lb,
+        unlearned=unlearned,
+        quality=quality,
+    )
 
 
 def held_out(
     codes: Index,
     log_target: Array,
     log_proxy: Array,
+    proxy: Array,
     features: Array,
     head: Index,
     tail: Index,
@@ -170,21 +203,35 @@ def held_out(
 ) -> Priors:
     """Estimate D on the rows ``outside``, which the target never saw, from all that it says.
 
-    If nothing leaks this prior is right. Where the target remembers, its probabilities move the
-    prior towards the true value too, which makes the audit more cautious; a target that speaks
-    *against* the values it remembers would make it less so.
+    The target may speak of training records more surely than of others without having learned
+    their values (it saw their x), so this prior alone may be wrong in either direction. A second
+    one, without the target, bounds it from the other side: a bet must beat both.
     """
     advance = _counter(progress, 2)
     inside = np.concatenate([head, tail])
     advance("value on held-out records")
     value, pool = students.fit_values(codes, log_proxy, features, outside, inside, rng, log_target)
+    alone, _ = students.fit_values(codes, log_proxy, features, outside, inside, rng)
     log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features)
-    c_lb = residual_shift(codes, log_proxy, log_odds, shown, outside, outside, FAR, error, rng)
+    c_lb = residual_shift(
+        codes, proxy, log_proxy, log_odds, shown, outside, outside, FAR, error, rng
+    )
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
-    quality = {"pool_weights": weights}
-    return Priors(log_proxy, log_odds, log_proxy, head, tail, FAR, HELD_OUT, c_lb, quality=quality)
+    return Priors(
+        log_proxy=log_proxy,
+        proxy=proxy,
+        log_odds=log_odds,
+        expected=log_proxy,
+        head=head,
+        tail=tail,
+        trim=FAR,
+        assumption=HELD_OUT,
+        c_lb=c_lb,
+        other=alone - log_proxy,
+        quality={"pool_weights": weights},
+    )
 
 
 def first(priors: Priors, records: int) -> Priors:
@@ -193,13 +240,16 @@ def first(priors: Priors, records: int) -> Priors:
     return replace(
         priors,
         log_proxy=priors.log_proxy[rows],
+        proxy=priors.proxy[rows],
         log_odds=priors.log_odds[rows],
         expected=priors.expected[rows],
+        other=None if priors.other is None else priors.other[rows],
     )
 
 
 def residual_shift(
     codes: Index,
+    proxy: Array,
     log_proxy: Array,
     log_odds: Array,
     shown: Array,
@@ -216,9 +266,9 @@ def residual_shift(
     if head is tail:
         mixed = rng.permutation(head)
         head, tail = mixed[: mixed.size // 2], mixed[mixed.size // 2 :]
-    rows, value, truth = shuffled_trials(codes, log_proxy, head, rng)
+    rows, value, truth = shuffled_trials(codes, proxy, head, rng)
     prior = log_odds[rows, value]
-    new_rows, new_value, new_truth = flipped_trials(codes, log_proxy, tail, rng, _MOST_BETS)
+    new_rows, new_value, new_truth = flipped_trials(codes, proxy, tail, rng, _MOST_BETS)
     new_prior = log_odds[new_rows, new_value]
     old, new = np.abs(prior) <= trim, np.abs(new_prior) <= trim
     if old.sum() < _FEWEST or new.sum() < _FEWEST:
@@ -231,10 +281,10 @@ def residual_shift(
 
 
 def shuffled_trials(
-    codes: Index, log_proxy: Array, rows: Index, rng: np.random.Generator
+    codes: Index, proxy: Array, rows: Index, rng: np.random.Generator
 ) -> tuple[Index, Index, Array]:
     """Revealed records twice, with the true value and with a drawn one: rows, values, truths."""
-    drawn = draw_values(log_proxy[rows], rng)
+    drawn = draw_values(proxy[rows], rng)
     order = rng.permutation(2 * rows.size)
     both = np.concatenate([rows, rows])[order]
     value = np.concatenate([codes[rows], drawn])[order]
@@ -243,18 +293,18 @@ def shuffled_trials(
 
 
 def flipped_trials(
-    codes: Index, log_proxy: Array, rows: Index, rng: np.random.Generator, most: int | None = None
+    codes: Index, proxy: Array, rows: Index, rng: np.random.Generator, most: int | None = None
 ) -> tuple[Index, Index, Array]:
     """One fair coin per record: the true value or a drawn one."""
     rows = rng.permutation(rows)[:most]
     true = rng.random(rows.size) < 0.5
-    value = np.where(true, codes[rows], draw_values(log_proxy[rows], rng))
+    value = np.where(true, codes[rows], draw_values(proxy[rows], rng))
     return rows, value, np.where(true, 1.0, -1.0)
 
 
-def draw_values(log_probabilities: Array, rng: np.random.Generator) -> Index:
+def draw_values(probabilities: Array, rng: np.random.Generator) -> Index:
     """One value per row by inverse transform."""
-    total = np.cumsum(np.exp(log_probabilities), axis=1)
+    total = np.cumsum(probabilities, axis=1)
     luck = rng.random(len(total)) * total[:, -1]
     return np.asarray((luck[:, None] >= total[:, :-1]).sum(axis=1), dtype=np.intp)
 
