@@ -124,9 +124,10 @@ def _case(
 ) -> Case:
     shown = {"exact": "proxy exact", "tau": "tau stated", "blind": "blind", "held-out": "held-out"}
     many = f"{replays} replays" if replays > 1 else "one replay"
+    at = f" at {delta:g}" if delta else ""
     also = ", published score" if score == "published" else ""
     return Case(
-        bound=f"attribute, {shown[how]}",
+        bound=f"attribute {parameter}{at}, {shown[how]}",
         parameter=parameter,
         delta=delta,
         mechanism=table.name,
