@@ -50,6 +50,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
+	$(BIN)/python experiments/label_limits.py
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

@@ -169,6 +169,13 @@ def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
     assert all(b.value <= 0.02 for b in result.headline())
 
 
+def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
+    drawn = NoisyLabels(sharp=0.3).sample(4000, np.random.default_rng(8), trained=2000)
+    both = pd.DataFrame(columns(drawn))
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=1)
+    assert any("less sure of its training records" in r for r in result.verdict.reasons)
+
+
 def test_interpolated_noisy_labels_stay_below_their_epsilon():
     rng = np.random.default_rng(9)
     drawn = NoisyLabels().sample(4000, rng)

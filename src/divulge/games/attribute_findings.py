@@ -76,7 +76,7 @@ def result(
     records, rule = context.records, context.rule
     game = games.headline
     quality = proxy_quality(records, game.priors, log_target, log_proxy)
-    seen = saw_training(records, log_proxy)
+    warnings = [w for w in (saw_training(records, log_proxy), less_sure(records, log_target)) if w]
     copies = repeated_records(records, log_target)
     curve = sensitivity_.sensitivity(headline_epsilon(bounds))
     first = game.played.replays[0]
@@ -114,7 +114,7 @@ def result(
         diagnostics["comparison"] = others
     return Result(
         game="attribute",
-        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, seen, copies),
+        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, warnings, copies),
         bounds=bounds,
         measurements=_measurements(context, game, bounds, quality, curve.gamma_star, score, truth),
         trials={
@@ -180,6 +180,25 @@ def saw_training(records: Records, log_proxy: Array) -> str | None:
         return (
             f"The proxy's loss is {inside.mean():.3f} on the training records and "
             f"{beyond.mean():.3f} elsewhere: it seems to have seen them, which hides the leak."
+        )
+    return None
+
+
+def less_sure(records: Records, log_target: Array) -> str | None:
+    """A target that is less sure of its training records than of others misleads the correction."""
+    outside = records.outside
+    if not records.heldout_target or outside.size < 30:
+        return None
+    p = np.exp(log_target)
+    unsure = -(p * log_target).sum(axis=1)
+    inside, beyond = unsure[: records.training], unsure[outside]
+    gap = float(inside.mean() - beyond.mean())
+    spread = float(np.sqrt(inside.var() / inside.size + beyond.var() / beyond.size))
+    if gap > _SUSPICIOUS_Z * spread:
+        return (
+            f"The target is less sure of its training records (entropy {inside.mean():.3f}) than "
+            f"of the held-out ones ({beyond.mean():.3f}): what it knows of the population may "
+            "look like memory."
         )
     return None
 
@@ -261,7 +280,7 @@ def _verdict(
     priors: Priors,
     bounds: tuple[Bound, ...],
     gamma_star: float,
-    seen: str | None,
+    warnings: list[str],
     repeated_share: float,
 ) -> Verdict:
     leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
@@ -276,11 +295,11 @@ def _verdict(
             "no evidence",
             False,
             sentence,
-            tuple(_reasons(context, priors, None, seen, repeated_share)),
+            tuple(_reasons(context, priors, None, warnings, repeated_share)),
         )
     listed = findings_in_words(leaking)
     sentence = f"The model gives away {what} of its records: with {sure} confidence, {listed}."
-    reasons = tuple(_reasons(context, priors, gamma_star, seen, repeated_share))
+    reasons = tuple(_reasons(context, priors, gamma_star, warnings, repeated_share))
     return Verdict("leak", not reasons, sentence, reasons)
 
 
@@ -288,7 +307,7 @@ def _reasons(
     context: Context,
     priors: Priors,
     gamma_star: float | None,
-    seen: str | None,
+    warnings: list[str],
     repeated_share: float,
 ) -> list[str]:
     """Why a finding is fragile."""
@@ -315,9 +334,7 @@ def _reasons(
             f"A baseline that does not see the model beats the corrected proxy by "
             f"{priors.c_lb:.2f} in log-odds: some error of the proxy is left."
         )
-    if seen is not None:
-        reasons.append(seen)
-    return reasons
+    return reasons + warnings
 
 
 def _measurements(
