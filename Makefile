@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser selftest benchmarks experiments fashion peers clean
+.PHONY: demo test lint browser catboost selftest benchmarks experiments fashion peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -37,6 +37,11 @@ browser:
 		(apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core) >/dev/null \
 		|| echo "No browser could be installed: the browser tests will be skipped."; \
 	else echo "No Chromium found: the browser tests will be skipped."; fi
+
+# CatBoost takes 400 MB, so its tests are not part of `make test`.
+catboost: $(VENV)/.developing
+	$(PIP) install --editable '.[catboost]'
+	$(BIN)/python -m pytest tests/mechanisms -k "catboost or CatBoost"
 
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest

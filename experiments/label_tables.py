@@ -195,18 +195,17 @@ def quality(model: Any, data: Data, rows: Index) -> tuple[float, float]:
 
 Maker = Callable[[Any, float, Any, dict[str, Any]], Any]
 MECHANISMS: dict[str, Maker] = {
-    "randomised response": lambda m, e, q, o: RandomisedLabels(m, e, **o),
-    "randomised response, inverted": lambda m, e, q, o: RandomisedLabels(
+    "LP-1ST, no prior": lambda m, e, q, o: RandomisedLabels(m, e, **o),
+    "LP-1ST, no prior, inverted": lambda m, e, q, o: RandomisedLabels(
         m, e, noise_correction=True, **o
     ),
-    "LP-1ST": lambda m, e, q, o: PriorLabels(m, e, **o),
     "LP-1ST, noise correction": lambda m, e, q, o: PriorLabels(m, e, noise_correction=True, **o),
     "LP-1ST, domain prior": lambda m, e, q, o: PriorLabels(m, e, prior=q, **o),
     "LP-2ST": lambda m, e, q, o: StagedLabels(m, e, stages=2, **o),
     "PATE": lambda m, e, q, o: TeacherLabels(m, e, DELTA, teachers=50, queries=100, **o),
     "ALIBI": lambda m, e, q, o: LaplaceLabels(m, e, rounds=2, **o),
 }
-"""LP-1ST without a prior is randomised response once more, with another seed."""
+"""LP-1ST without a prior is randomised response: with one seed, the same noisy labels."""
 
 
 def audit(data: Data, p: Array, q: Array, *, held_out: bool) -> Result:
@@ -220,6 +219,7 @@ def audit(data: Data, p: Array, q: Array, *, held_out: bool) -> Result:
         features=Features(matrix, tuple(f"x{j}" for j in range(matrix.shape[1]))),
         log_target=log_probabilities(p[: rows.size]),
         log_proxy=log_probabilities(q[: rows.size]),
+        proxy=q[: rows.size],
         heldout_target=held_out,
     )
     return audit_records(records, deltas=(DELTA,), seed=data.seed, compare=held_out)
@@ -238,7 +238,7 @@ def one_cell(
     start, seed = time.perf_counter(), data.seed
     rows = data.other if mechanism == NULL else data.target
     options = {"classes": np.arange(data.classes), "random_state": seed}
-    maker = MECHANISMS["randomised response" if mechanism == NULL else mechanism]
+    maker = MECHANISMS["LP-1ST, no prior" if mechanism == NULL else mechanism]
     model = maker(learner(make, seed), epsilon, calm, options).fit(data.x[rows], data.y[rows])
     shown = data.x[np.concatenate([data.target, data.outside])]
     p, q = model.predict_proba(shown), calm.predict_proba(shown)
@@ -357,7 +357,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--quick", action="store_true", help="few cells, no blind correction")
     args = options.parse_args(arguments)
     if args.quick:
-        args.epsilons, args.mechanisms, args.repetitions = [1.0, math.inf], ["LP-1ST"], 5
+        args.epsilons, args.mechanisms, args.repetitions = [1.0, math.inf], ["LP-1ST, no prior"], 5
         args.records = args.records or 2000
     console, start = Console(width=150), time.perf_counter()
     rows: list[Row] = []
