@@ -27,8 +27,8 @@ Index = npt.NDArray[np.intp]
 FOLDS = 3
 FIT_PAIRS = 120_000
 """Most (record, class) pairs that one student learns from."""
-FIT_RECORDS = 100_000
-"""Most records that a model of the value learns from."""
+FIT_RECORDS, FEWEST_FIT = 100_000, 20_000
+"""Most records that a model of the value learns from: for two classes, and for many."""
 POOL_RECORDS = 50_000
 ROUNDS = (60, 400)
 """Boosting rounds of the student for two classes; fewer for more, as there is a tree for each."""
@@ -71,7 +71,10 @@ def fit_student(
     records, classes = log_target.shape
     shown = record_features(log_proxy, features)
     many = max(ROUNDS[0], records // ROWS_PER_ROUND)
-    rounds = [max(10, 2 * min(r, many) // classes) for r in ROUNDS[1 if classes > 4 else 0 :]]
+    few = classes <= 4
+    rounds = [
+        max(10, min(r, many) * (2 if few else 1) // classes) for r in ROUNDS[0 if few else 1 :]
+    ]
     predicted = [np.empty_like(log_target) for _ in range(1 + len(rounds))]
     folds = FOLDS if records <= _MANY else 2
     fold = rng.permutation(records) % folds
@@ -128,7 +131,7 @@ def fit_values(
     head = rng.permutation(head)
     fold = np.arange(head.size) % (FOLDS if head.size <= _MANY // 2 else 2)
     for fit_on, out in [*_splits(head, fold), (head, tail)]:
-        fit_on = fit_on[:FIT_RECORDS]
+        fit_on = fit_on[: max(FEWEST_FIT, 2 * FIT_RECORDS // classes)]
         seed = int(rng.integers(2**31))
         one_each = np.ones(fit_on.size)
         models = [
