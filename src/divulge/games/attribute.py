@@ -131,7 +131,6 @@ def audit_records(
     context = attribute_findings.Context(
         records=records,
         rule=rule,
-        exact=proxy_exact,
         provenance={
             "command": command,
             "seed": seed,
@@ -163,11 +162,10 @@ def audit_records(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """Log-probabilities of target and proxy, the draws' own, and what the record gives away."""
+    """Log-probabilities of target and proxy, and what the record gives away."""
 
     log_target: Array = field(repr=False)
     log_proxy: Array = field(repr=False)
-    proxy: Array = field(repr=False)
     priors: values.Priors
 
 
@@ -238,7 +236,7 @@ def _prepare(
             rng=rng,
             progress=progress,
         )
-    return _Prepared(log_target, log_proxy, proxy, priors)
+    return _Prepared(log_target, log_proxy, priors)
 
 
 def _require_possible(codes: Index, proxy: Array) -> None:

@@ -36,7 +36,6 @@ class Context:
 
     records: Records
     rule: Rule
-    exact: bool
     provenance: Mapping[str, Any]
 
 
