@@ -155,6 +155,12 @@ def test_without_held_out_records_a_finding_is_fragile():
     assert "no held-out records were given" in result.verdict.reasons[0]
 
 
+def test_too_few_held_out_records_are_said_to_be_too_few():
+    data = pd.DataFrame(table(epsilon=3.0, records=1000))
+    result = attribute(data[:900], label="y", heldout=data[900:], repetitions=1)
+    assert "the 100 held-out records were too few" in result.verdict.reasons[0]
+
+
 def test_a_vouched_proxy_makes_a_strong_finding_robust():
     result = attribute(table(epsilon=3.0), label="y", proxy_exact=True)
     assert result.verdict.robust

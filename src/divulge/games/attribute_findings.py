@@ -313,10 +313,16 @@ def _reasons(
     reasons = []
     if priors.assumption == values.BLIND and not context.records.complete:
         given = "The features may not" if context.records.features.names else "No features"
+        beyond = context.records.outside.size
+        aside = (
+            f"the {beyond} held-out records were too few, or came without the target's "
+            "probabilities, to correct the proxy"
+            if beyond
+            else "no held-out records were given"
+        )
         reasons.append(
-            f"{given} carry all that the target knows, and no held-out records were given: a "
-            "target that knows the population better than the proxy could look like one that "
-            "remembers."
+            f"{given} carry all that the target knows, and {aside}: a target that knows the "
+            "population better than the proxy could look like one that remembers."
         )
     if repeated_share > _MOST_REPEATED:
         reasons.append(
