@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         curves,
         errors,
         games,
+        generators,
         mechanisms,
         models,
+        pieces,
         report,
         result,
         selftest,
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
     )
     from divulge.games.attribute import attribute
     from divulge.games.membership import membership
+    from divulge.games.synthetic import synthetic
     from divulge.result import Result
 
 _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
     "membership": "divulge.games.membership",
+    "synthetic": "divulge.games.synthetic",
     "Result": "divulge.result",
 }
 
@@ -47,13 +51,16 @@ __all__ = [
     "curves",
     "errors",
     "games",
+    "generators",
     "mechanisms",
     "membership",
     "models",
+    "pieces",
     "report",
     "result",
     "selftest",
     "shift",
+    "synthetic",
     "tables",
     "trials",
 ]

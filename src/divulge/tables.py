@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,17 @@ def stack(members: Frame, nonmembers: Frame) -> tuple[Frame, Array]:
     return nw.from_native(pa.table(columns), eager_only=True), truth
 
 
+def concat(frames: Sequence[Frame]) -> Frame:
+    """Tables with the same columns, one below the other; the column order is the first one's."""
+    import pyarrow as pa
+
+    columns = {}
+    for name in frames[0].columns:
+        parts = [f[name].to_arrow() for f in frames]
+        columns[name] = reduce(partial(_joined, name=name), parts)
+    return nw.from_native(pa.table(columns), eager_only=True)
+
+
 def _joined(first: Any, second: Any, name: str) -> Any:
     import pyarrow as pa
 
@@ -140,7 +152,7 @@ def _joined(first: Any, second: Any, name: str) -> Any:
         if not all(numeric):
             raise InputError(
                 f"Column {name!r} is {first.type} among the members and {second.type} among the "
-                "non-members."
+                "other records."
             )
         first, second = first.cast(pa.float64()), second.cast(pa.float64())
     chunks = [c for a in (first, second) for c in (a.chunks if hasattr(a, "chunks") else [a])]
@@ -191,18 +203,24 @@ def truths(frame: Frame, name: str, where: str) -> Array:
 
 def fingerprint(source: Any, frame: Frame, name: str) -> dict[str, str]:
     """Name and SHA-256: of the file's bytes, or of the values of a table in memory."""
-    digest = hashlib.sha256()
     if isinstance(source, str | os.PathLike):
-        with Path(source).open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        return {"name": Path(source).name, "sha256": digest.hexdigest()}
+        return {"name": Path(source).name, "sha256": file_sha256(source)}
     import pyarrow as pa
 
+    digest = hashlib.sha256()
     table = frame.to_arrow().combine_chunks()
     with pa.ipc.new_stream(_Sink(digest.update), table.schema.remove_metadata()) as stream:
         stream.write_table(table.replace_schema_metadata(None))
     return {"name": name, "sha256": digest.hexdigest()}
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """The digest of a file's bytes."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 class _Sink(io.RawIOBase):

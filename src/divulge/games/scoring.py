@@ -85,12 +85,13 @@ def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Ar
     """``predict_proba`` of the records, one column per class, and the classes."""
     require(len(features) > 0, "Name the feature columns that the model was trained on.")
     records = frame.select(*features)
-    given: Any = records.to_pandas() if hasattr(model, "feature_names_in_") else _matrix(records)
+    given: Any = records.to_pandas() if hasattr(model, "feature_names_in_") else matrix(records)
     classes = list(np.asarray(model.classes_).tolist())
     return np.asarray(model.predict_proba(given), dtype=float), classes
 
 
-def _matrix(records: Frame) -> Array:
+def matrix(records: Frame) -> Array:
+    """The columns as numbers, for a model that was not fitted on a data frame."""
     return np.column_stack(
         [np.asarray(records[c].to_numpy(), dtype=float) for c in records.columns]
     )

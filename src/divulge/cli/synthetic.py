@@ -1,0 +1,116 @@
+"""``divulge synthetic``: known members against generated records."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from divulge.cli import output
+from divulge.errors import InputError
+
+
+def command(
+    members: Annotated[Path, typer.Option(help="Parquet or CSV of records the model learned.")],
+    model: Annotated[
+        Path | None, typer.Option(help="The target as a file: scikit-learn saved by skops.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Column that the target predicts.")] = None,
+    features: Annotated[
+        str, typer.Option(help="Feature columns with commas, or patterns. Default: all others.")
+    ] = "",
+    generated: Annotated[
+        Path | None, typer.Option(help="Records from your own generator, with the same columns.")
+    ] = None,
+    nonmembers: Annotated[
+        Path | None, typer.Option(help="Real non-members, for comparison only.")
+    ] = None,
+    target_loss: Annotated[
+        str, typer.Option(help="Columns with the target's losses, instead of --model.")
+    ] = "",
+    helper_loss: Annotated[
+        str, typer.Option(help="Columns with losses of a model that never saw the members.")
+    ] = "",
+    generator: Annotated[
+        str, typer.Option(help="Which generator learns from a part of the members.")
+    ] = "trees",
+    drop_poor: Annotated[
+        float, typer.Option(help="Share of poor samples that a filter removes; 0: none.")
+    ] = 0.0,
+    rule: Annotated[
+        str, typer.Option(help="Levels of recall: grid (20 fixed ones) or all, as published.")
+    ] = "grid",
+    gamma: Annotated[
+        float, typer.Option(help="Mass of the data on which the generator need not be close.")
+    ] = 0.0,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(help="A type that a model file may load; repeatable. The error lists them."),
+    ] = None,
+    allow_pickle: Annotated[
+        bool,
+        typer.Option(
+            "--allow-pickle",
+            help="Load pickle or joblib files. They can run any code on this machine.",
+        ),
+    ] = False,
+    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    repeats: Annotated[
+        int, typer.Option(help="Splits and coin flips anew; 5 gives the paper's t-interval.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Fixes splits, generator and coin flips.")] = 0,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder where finished stages are kept, so that a run can resume."),
+    ] = Path(".divulge"),
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
+    ] = None,
+) -> None:
+    """Audit a model with members alone: generated records stand in for non-members.
+
+    Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
+    """
+    from divulge.games.membership import DELTAS
+    from divulge.games.synthetic import synthetic
+    from divulge.models import load
+    from divulge.report import progress
+    from divulge.tables import file_sha256
+
+    output.check(report, claim)
+    if model is not None and label is None:
+        raise InputError("A model file needs --label: the column that the target predicts.")
+    target = None if model is None else load(model, trust=trust or (), allow_pickle=allow_pickle)
+    with progress.stages() as advance:
+        result = synthetic(
+            members,
+            generated=generated,
+            nonmembers=nonmembers,
+            model=target,
+            label=label,
+            features=output.words(features),
+            target_loss=output.words(target_loss),
+            helper_loss=output.words(helper_loss),
+            generator=generator,
+            drop_poor=drop_poor,
+            rule=rule,
+            gamma=gamma,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            repeats=repeats,
+            rng=seed,
+            cache=None if no_cache else cache,
+            model_fingerprint=None if model is None else file_sha256(model),
+            command="divulge " + shlex.join(sys.argv[1:]),
+            progress=advance,
+        )
+    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

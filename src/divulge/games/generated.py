@@ -1,0 +1,324 @@
+"""What the synthetic game is played with: members, generated records, and what is seen of them.
+
+Members are split: one part teaches the generator, the rest is played. Generated records are split
+as well: one part teaches a helper, a model of the same task as the target that has never seen a
+real record (002, Section 5.1), the rest is played. A second helper learns from the members that
+taught the generator: a target that merely knows the population better than the generator does
+would otherwise look like one that remembers. Everything slow is kept as a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge import tables
+from divulge.errors import InputError, require
+from divulge.games import scoring
+from divulge.games.contest import Seen, least_records
+from divulge.generators.base import Generator
+from divulge.generators.copies import exact_copies, same_schema
+from divulge.pieces import Pieces
+from divulge.shift.features import encode
+from divulge.tables import Frame
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
+
+GENERATOR_SHARE = 0.35
+"""Share of the members that teach the generator, where divulge trains it."""
+LEAST_TAUGHT = 200
+HELPER_SHARE = 0.25
+"""Share of either side that teaches the helpers, where the generated records are the user's own."""
+MOST_HELPED = 10_000
+_LEAST_HIT = 1e-3
+"""Probabilities below this count as this: a forest's zeros are no certainty."""
+MOST_COPIES = 0.05
+"""More exact copies of members than this among generated records are refused."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How long work is done: where finished pieces are kept, and who is told."""
+
+    keys: dict[str, Any]
+    """Fingerprints of the members and, if it has one, of the model."""
+    pieces: Pieces = field(default_factory=Pieces)
+    seed: int = 0
+    progress: Progress | None = None
+
+    def say(self, stage: str) -> None:
+        """A stage begins."""
+        if self.progress is not None:
+            self.progress(stage, 0, 1)
+
+    def asked(self) -> Pieces:
+        """Where answers of the model are kept: nowhere if the model has no fingerprint."""
+        return self.pieces if "model" in self.keys else Pieces()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are what."""
+
+    features: tuple[str, ...]
+    label: str | None
+    target: tuple[str, ...]
+    """Columns with losses of the target, where no model is asked."""
+    helper: tuple[str, ...]
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """All that makes up a record: the features and the label."""
+        return self.features if self.label is None else (*self.features, self.label)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The record and the losses that came with it."""
+        return (*self.record, *self.target, *self.helper)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Records that are played, as rows of one table: which are what, and what is seen of them."""
+
+    seen: Seen
+    names: tuple[str, ...]
+    """Of the record's encoded columns."""
+    real: Index = field(repr=False)
+    generated: Index = field(repr=False)
+    outside: Index = field(repr=False)
+    """Real non-members, for comparison; may be empty."""
+    copies: int
+    """Generated records that equal a member."""
+    taught: int
+    """Members that the generator learned from."""
+    helper: str
+    """What helped the baseline."""
+    generator: str
+
+
+def read_columns(
+    members: Frame,
+    *,
+    features: Sequence[str],
+    label: str | None,
+    target: Sequence[str],
+    helper: Sequence[str],
+    model: Any,
+) -> Columns:
+    """Resolve names and patterns; every column that is nothing else is a feature by default."""
+    where = "the members"
+    if label is not None:
+        tables.require_columns(members, [label], where)
+    losses = tables.expand(members, list(target), where)
+    helped = tables.expand(members, list(helper), where)
+    if model is None and not losses:
+        raise InputError(
+            "Nothing is known of the target: give --model (and --label), or name columns that "
+            "hold its losses with --target-loss."
+        )
+    require(
+        model is None or not losses,
+        "Give the target as a model or as columns with its losses, not both.",
+    )
+    taken = {*losses, *helped, label}
+    names = tables.expand(members, list(features), where) if features else None
+    if names is None:
+        names = [c for c in members.columns if c not in taken]
+    wrong = [c for c in names if c in {*losses, *helped}]
+    require(not wrong, f"Column {wrong[:1]} cannot be a feature and a loss.")
+    names = [c for c in names if c != label]
+    require(len(names) > 0, "The members have no feature columns.")
+    return Columns(tuple(names), label, tuple(losses), tuple(helped))
+
+
+def gather(
+    members: Frame,
+    columns: Columns,
+    *,
+    generated: Frame | None,
+    nonmembers: Frame | None,
+    generator: Generator | None,
+    model: Any,
+    work: Work,
+) -> Material:
+    """Split, generate, train the helper, and ask both models about every record that is played."""
+    rng = np.random.default_rng(work.seed)
+    order = rng.permutation(len(members))
+    helps = model is not None and columns.label is not None and not columns.helper
+    teaches = generated is None or helps
+    share = GENERATOR_SHARE if generated is None else HELPER_SHARE if helps else 0.0
+    taught, order = np.split(order, [round(share * order.size)])
+    if order.size < least_records() or (teaches and taught.size < LEAST_TAUGHT):
+        fewest = least_records() / (1.0 - share)
+        fewest = max(fewest, LEAST_TAUGHT / share) if teaches else fewest
+        parts = "a generator, " if generated is None else "helpers, " if helps else ""
+        raise InputError(
+            f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
+            f"and a test: at least {int(np.ceil(fewest))} are needed."
+        )
+    lessons = members[np.sort(taught)].select(*columns.record)
+    made = generated
+    if made is None:
+        assert generator is not None
+        require(
+            not columns.target,
+            "Losses in columns are known for given records only: give the generated records, with "
+            "the same columns, too.",
+        )
+        count = min(taught.size, MOST_HELPED) + order.size
+        made = _generate(lessons, count, generator, work)
+    where = "the generated records"
+    same_schema(members.select(*columns.all), made, where)
+    made = made.select(*columns.all)
+    copies = exact_copies(members.select(*columns.record), made.select(*columns.record))
+    if copies.size > MOST_COPIES * len(made):
+        raise InputError(
+            f"{copies.size} of {len(made)} generated records are exact copies of members (first: "
+            f"row {int(copies[0])}); at most {MOST_COPIES:.0%} are allowed. A copy is a member, so "
+            "it cannot serve as a non-member."
+        )
+    first = 0
+    if helps:
+        first = len(made) - order.size
+        if generated is not None:
+            first = min(round(HELPER_SHARE * len(made)), MOST_HELPED)
+    frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
+    if nonmembers is not None:
+        same_schema(members.select(*columns.all), nonmembers, "the real non-members")
+        frames.append(nonmembers.select(*columns.all))
+    if len(frames[1]) < least_records():
+        raise InputError(
+            f"{len(frames[1])} generated records are left for the game: at least "
+            f"{least_records()} are needed."
+        )
+    played = tables.concat(frames)
+    encoded = encode(played, columns.record, "the records")
+    target = _target(model, played, columns, work)
+    helper, name = np.zeros((len(played), 0)), "none"
+    if columns.helper:
+        helper, name = _loss_columns(played, columns.helper), "given"
+    elif helps:
+        fresh, name = _same_kind(model, work.seed)
+        work.say(f"teaching two helpers ({name})")
+        pupils = (made[np.arange(first)], lessons)
+        losses = [_helper(fresh, model, lesson, played, columns, work) for lesson in pupils]
+        helper = np.column_stack(losses)
+    cuts = np.cumsum([len(f) for f in frames])
+    rows = np.split(np.arange(len(played)), cuts[:-1])
+    return Material(
+        seen=Seen(encoded.matrix, helper, target),
+        names=encoded.names,
+        real=rows[0],
+        generated=rows[1],
+        outside=rows[2] if len(rows) > 2 else np.zeros(0, dtype=np.intp),
+        copies=int(copies.size),
+        taught=int(taught.size),
+        helper=name,
+        generator="given" if generated is not None else generator.name if generator else "none",
+    )
+
+
+def _generate(
+    records: Frame,
+    count: int,
+    generator: Generator,
+    work: Work,
+) -> Frame:
+    work.say(f"generating {count} records ({generator.name})")
+    inputs = {
+        "members": work.keys["members"],
+        "columns": records.columns,
+        "taught": len(records),
+        "count": count,
+        "generator": [generator.name, generator.settings],
+        "seed": work.seed,
+    }
+    rng = np.random.default_rng([work.seed, 1])
+    return work.pieces.table("generated", inputs, lambda: generator.generate(records, count, rng))
+
+
+def _target(
+    model: Any,
+    played: Frame,
+    columns: Columns,
+    work: Work,
+) -> Array:
+    if model is None:
+        return _loss_columns(played, columns.target)
+    work.say("asking the target")
+
+    def ask() -> dict[str, Array]:
+        where = "the records"
+        return {"loss": scoring.losses(model, played, columns.features, columns.label, where)}
+
+    kept = work.asked().arrays("target", _asked(work, played, columns), ask)
+    return _checked(kept["loss"], "of the target")[:, None]
+
+
+def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
+    return {
+        "model": work.keys.get("model"),
+        "records": tables.fingerprint(None, played, "played")["sha256"],
+        "features": columns.features,
+        "label": columns.label,
+    }
+
+
+def _helper(
+    fresh: Any, model: Any, lessons: Frame, played: Frame, columns: Columns, work: Work
+) -> Array:
+    """The losses of a model of the target's kind that learned from these records."""
+    label = columns.label
+    assert label is not None
+
+    def teach() -> dict[str, Array]:
+        from sklearn.base import clone
+
+        x, y = lessons.select(*columns.features), np.array(lessons[label].to_list())
+        require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
+        given: Any = x.to_pandas() if hasattr(model, "feature_names_in_") else scoring.matrix(x)
+        fitted = clone(fresh).fit(given, y)
+        p, classes = scoring.probabilities(fitted, played, columns.features)
+        place = {c: k for k, c in enumerate(classes)}
+        at = np.array([place.get(v, -1) for v in played[label].to_list()])
+        hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)
+        return {"loss": -np.log(np.clip(hit, _LEAST_HIT, 1.0))}
+
+    inputs = {
+        **_asked(work, played, columns),
+        "lessons": tables.fingerprint(None, lessons, "lessons")["sha256"],
+        "helper": repr(fresh),
+        "seed": work.seed,
+    }
+    return _checked(work.asked().arrays("helper", inputs, teach)["loss"], "of a helper")
+
+
+def _same_kind(model: Any, seed: int) -> tuple[Any, str]:
+    """An untrained copy of the target where scikit-learn can make one, else boosting."""
+    from sklearn.base import BaseEstimator, clone
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    if isinstance(model, BaseEstimator):
+        return clone(model), f"untrained copy of {type(model).__name__}"
+    return HistGradientBoostingClassifier(random_state=seed), "HistGradientBoostingClassifier"
+
+
+def _loss_columns(played: Frame, names: Sequence[str]) -> Array:
+    return np.column_stack([tables.numbers(played, n, "the records") for n in names])
+
+
+def _checked(loss: Array, whose: str) -> Array:
+    bad = ~np.isfinite(loss)
+    first = int(np.argmax(bad))
+    require(
+        not bad.any(),
+        f"{int(bad.sum())} losses {whose} are not finite (first: record {first}).",
+    )
+    return np.asarray(loss, dtype=float)

@@ -1,0 +1,212 @@
+"""The synthetic game: known members against generated records, without any real non-member.
+
+PANORAMIA (002): a baseline that never asks the target proves ``c_lb``, how well real and generated
+records can be told apart anyway; an attack that asks it proves ``{c + eps}_lb``. The difference is
+a measurement, not a bound. Beside it the same trials are weighed one by one: what the baseline says
+of each record is its prior, and bets and balanced counts prove bounds beyond it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge import tables
+from divulge.bounds.closeness import RULES
+from divulge.errors import InputError, require, require_probability
+from divulge.games import contest
+from divulge.games import generated as generated_
+from divulge.games import synthetic_findings as findings
+from divulge.games.generated import Material, Work
+from divulge.games.membership import DELTAS, versions
+from divulge.pieces import Pieces
+from divulge.result import Result
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+Progress = Callable[[str, int, int], None]
+
+
+def synthetic(
+    members: Any,
+    *,
+    generated: Any = None,
+    nonmembers: Any = None,
+    model: Any = None,
+    label: str | None = None,
+    features: str | Sequence[str] = (),
+    target_loss: str | Sequence[str] = (),
+    helper_loss: str | Sequence[str] = (),
+    generator: Any = "trees",
+    drop_poor: float = 0.0,
+    rule: str = "grid",
+    gamma: float = 0.0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    repeats: int = 1,
+    rng: int = 0,
+    cache: str | os.PathLike[str] | None = None,
+    model_fingerprint: str | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Audit a model with members alone: generated records stand in for non-members.
+
+    The target is a ``model`` (with ``predict_proba`` and a ``label``, or a callable that returns a
+    loss per row) or columns with its losses (``target_loss``); then ``generated`` must be given,
+    with the same columns. Without ``generated`` the named ``generator`` learns from a part of the
+    members; ``drop_poor`` is the share of its samples that a filter may remove as poor. A helper
+    is trained on generated records where there is a label; ``helper_loss`` names columns with the
+    losses of the user's own. ``nonmembers`` are real ones, for comparison only. ``rule`` says which
+    levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
+    mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
+    Finished stages are kept in the folder ``cache``.
+    """
+    require_probability("error", error)
+    require_probability("gamma", gamma, zero=True)
+    for delta in deltas:
+        require_probability("delta", delta)
+    require(rule in RULES, f"Unknown rule {rule!r}. Choose from {', '.join(RULES)}.")
+    require(repeats >= 1, f"repeats must be at least 1. Found {repeats}.")
+    frame = tables.read(members)
+    columns = generated_.read_columns(
+        frame,
+        features=_names(features),
+        label=label,
+        target=_names(target_loss),
+        helper=_names(helper_loss),
+        model=model,
+    )
+    inputs = [tables.fingerprint(members, frame, "members")]
+    others: dict[str, tables.Frame] = {}
+    for source, name in ((generated, "generated records"), (nonmembers, "real non-members")):
+        if source is not None:
+            others[name] = tables.read(source)
+            inputs.append(tables.fingerprint(source, others[name], name))
+    keys = {"members": inputs[0]["sha256"]}
+    key = _model_key(model, model_fingerprint)
+    if key is not None:
+        keys["model"] = key
+    work = Work(keys, Pieces(None if cache is None else Path(cache)), rng, progress)
+    material = generated_.gather(
+        frame,
+        columns,
+        generated=others.get("generated records"),
+        nonmembers=others.get("real non-members"),
+        generator=None if generated is not None else _generator(generator, drop_poor),
+        model=model,
+        work=work,
+    )
+    provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
+    return play(
+        material,
+        rule=rule,
+        gamma=gamma,
+        deltas=tuple(deltas),
+        error=error,
+        repeats=repeats,
+        work=work,
+        provenance=provenance,
+    )
+
+
+def play(
+    material: Material,
+    *,
+    rule: str = "grid",
+    gamma: float = 0.0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    repeats: int = 1,
+    work: Work | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Result:
+    """The contests, what they prove, and the same trials weighed one by one."""
+    work = work or Work({})
+    setting = findings.Setting(rule, gamma, tuple(deltas), error)
+    games = [
+        _contest(material, material.generated, k, repeats, error, work) for k in range(repeats)
+    ]
+    outside = None
+    if material.outside.size:
+        if material.outside.size < contest.least_records():
+            raise InputError(
+                f"{material.outside.size} real non-members are too few for a comparison: at least "
+                f"{contest.least_records()} are needed."
+            )
+        outside = _contest(material, material.outside, 0, 1, error, work)
+    return findings.result(
+        material,
+        games,
+        outside,
+        setting,
+        seed=work.seed,
+        progress=work.progress,
+        provenance=provenance or {},
+    )
+
+
+def _contest(
+    material: Material, other: Index, number: int, repeats: int, error: float, work: Work
+) -> contest.Contest:
+    """One contest, from its piece if it was finished before."""
+    stage = "baseline and attack"
+    if other is material.outside:
+        stage += ", real non-members"
+    elif repeats > 1:
+        stage += f", repeat {number + 1} of {repeats}"
+
+    def tell(done: int, total: int) -> None:
+        if work.progress is not None:
+            work.progress(stage, done, total)
+
+    def compute() -> dict[str, Any]:
+        found = contest.play(
+            material.seen,
+            material.real,
+            other,
+            error=error / 2.0,
+            rng=np.random.default_rng([work.seed, 2, number]),
+            progress=tell,
+        )
+        return contest.to_arrays(found)
+
+    inputs = {
+        "seen": findings.digest(material.seen),
+        "real": findings.digest(material.real),
+        "other": findings.digest(other),
+        "error": error,
+        "seed": work.seed,
+        "number": number,
+    }
+    return contest.from_arrays(work.pieces.arrays("contest", inputs, compute))
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _model_key(model: Any, fingerprint: str | None) -> str | None:
+    """What names the model in a kept piece: its file's digest, or that of its parameters."""
+    if fingerprint is not None or not hasattr(model, "predict_proba"):
+        return fingerprint
+    import joblib
+
+    try:
+        return str(joblib.hash(model))
+    except Exception:  # not every object can be hashed: its answers are then asked for again
+        return None
+
+
+def _generator(given: Any, drop_poor: float) -> Any:
+    from divulge.generators import by_name
+    from divulge.generators.filter import Filtered
+
+    require_probability("drop_poor", drop_poor, zero=True)
+    made = by_name(given) if isinstance(given, str) else given
+    return Filtered(made, drop_poor) if drop_poor > 0.0 else made

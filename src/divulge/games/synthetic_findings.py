@@ -1,0 +1,323 @@
+"""From contests to a Result: what PANORAMIA measures, and what the trials prove one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+
+from divulge.bounds import closeness
+from divulge.bounds.closeness import Recall
+from divulge.errors import CannotConclude
+from divulge.games import corrections, findings
+from divulge.games.contest import Contest, Seen
+from divulge.games.generated import Material
+from divulge.result import Result, Verdict, floor_to
+from divulge.shift import adjust
+from divulge.shift.features import Features
+
+Array = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+POINTS = 200
+"""Points of a curve against recall, at most."""
+CORRECTIONS = ("balanced", "prior")
+MEANING = (
+    "a measurement, not a bound: if the generator is no worse than c_lb, the model cannot be the "
+    "output of a mechanism with a smaller epsilon"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the user asked for."""
+
+    rule: str
+    gamma: float
+    deltas: tuple[float, ...]
+    error: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """PANORAMIA's two bounds and their difference (002, Corollary 2 and Section 4.2)."""
+
+    baseline: Recall
+    attack: Recall
+
+    @property
+    def epsilon_tilde(self) -> float:
+        """``max(0, {c + eps}_lb - c_lb)``."""
+        return max(0.0, self.attack.value - self.baseline.value)
+
+    def numbers(self) -> dict[str, float]:
+        """The three figures, rounded down."""
+        return {
+            "c_lb": floor_to(self.baseline.value, 6),
+            "c_plus_epsilon_lb": floor_to(self.attack.value, 6),
+            "epsilon_tilde": floor_to(self.epsilon_tilde, 6),
+        }
+
+
+def measure(
+    contest: Contest,
+    *,
+    error: float,
+    rule: str,
+    gamma: float = 0.0,
+    delta: float = 0.0,
+    seed: int = 0,
+) -> Measured:
+    """Half of the error for either test, a union bound over the levels within each."""
+    trials = len(contest.drawn)
+    failures = (2.0 * trials * gamma, 2.0 * trials * (gamma + delta - gamma * delta))
+    found = [
+        closeness.recall_bounds(
+            score,
+            contest.drawn.truth,
+            error=error / 2.0,
+            rule=rule,
+            failures=mean,
+            rng=np.random.default_rng([seed, 3]),
+        )
+        for score, mean in zip((contest.baseline, contest.attack), failures, strict=True)
+    ]
+    return Measured(found[0], found[1])
+
+
+def result(
+    material: Material,
+    games: Sequence[Contest],
+    outside: Contest | None,
+    setting: Setting,
+    *,
+    seed: int,
+    provenance: dict[str, Any],
+    progress: Progress | None = None,
+) -> Result:
+    """Everything that is stated about the target."""
+    first = games[0]
+    measured = measure(first, error=setting.error, rule=setting.rule, seed=seed)
+    beyond = _one_by_one(material, first, setting, seed, provenance, progress)
+    measurements: dict[str, Any] = {**measured.numbers()}
+    if outside is not None:
+        measurements |= _with_real(material, outside, setting, seed)
+    measurements |= {
+        ("residual_c_lb" if k == "c_lb" else k): v
+        for k, v in beyond.measurements.items()
+        if k != "epsilon_tilde"
+    }
+    diagnostics: dict[str, Any] = {
+        "recall": _curves(first, setting.error, seed),
+        "measurement": {**measured.numbers(), "meaning": MEANING, "rule": setting.rule},
+        "rules": [
+            {"rule": rule, **measure(first, error=setting.error, rule=rule, seed=seed).numbers()}
+            for rule in closeness.RULES
+        ],
+        "relaxed": [
+            {
+                "gamma": setting.gamma,
+                "delta": delta,
+                **measure(
+                    first,
+                    error=setting.error,
+                    rule=setting.rule,
+                    gamma=setting.gamma,
+                    delta=delta,
+                    seed=seed,
+                ).numbers(),
+            }
+            for delta in setting.deltas
+        ],
+        "models": {
+            "generator": material.generator,
+            "helper": material.helper,
+            "baseline": first.chosen[0],
+            "attack": first.chosen[1],
+        },
+        "copies": {"generated_equal_to_a_member": material.copies},
+    }
+    if len(games) > 1:
+        diagnostics["repeats"] = _spread(games, setting, seed)
+    if outside is not None:
+        diagnostics["comparison"] = _comparison(measurements, beyond)
+    train, validation, test = first.sizes
+    trials = {
+        **beyond.trials,
+        "taught_generator": material.taught,
+        "training": train,
+        "validation": validation,
+        "test": test,
+    }
+    return Result(
+        game="synthetic",
+        verdict=_verdict(beyond.verdict, measured, material, setting),
+        bounds=beyond.bounds,
+        measurements=measurements,
+        trials=trials,
+        diagnostics={**diagnostics, **beyond.diagnostics},
+        provenance=provenance,
+    )
+
+
+def _one_by_one(
+    material: Material,
+    contest: Contest,
+    setting: Setting,
+    seed: int,
+    provenance: dict[str, Any],
+    progress: Progress | None,
+) -> Result:
+    """The same trials, each against its own prior, with the guards of the membership audit.
+
+    The propensity is fitted on the record, the helper's losses and the baseline's log-odds, which
+    were learned from other records; the score is what the attack adds to the baseline.
+    """
+    drawn, seen = contest.drawn, material.seen
+    helped = [f"helper loss {j + 1}" for j in range(seen.helper.shape[1])]
+    features = Features(
+        _standardised(np.column_stack([seen.blind(drawn.rows), contest.baseline])),
+        (*material.names, *helped, "baseline"),
+    )
+    context = findings.Context(
+        drawn=drawn,
+        duplicates=np.zeros(0, dtype=np.intp),
+        features=features,
+        score_names=("attack less baseline",),
+        deltas=setting.deltas,
+        error=setting.error,
+        provenance=provenance,
+        pools=(material.real.size, material.generated.size),
+        game="synthetic",
+    )
+    rng = np.random.default_rng([seed, 4])
+    try:
+        adjusted = adjust.adjust(
+            (contest.attack - contest.baseline)[:, None],
+            drawn.truth,
+            features.matrix,
+            coin=drawn.log_odds,
+            source=adjust.Propensities(),
+            error=setting.error,
+            rng=rng,
+            progress=progress,
+        )
+    except CannotConclude as reason:
+        return findings.no_conclusion(context, str(reason))
+    audited = corrections.audit(
+        adjusted.prepared,
+        deltas=setting.deltas,
+        error=setting.error,
+        corrections=CORRECTIONS,
+        rng=rng,
+    )
+    return findings.result(context, adjusted, audited, reference=None, bootstrap=0, rng=rng)
+
+
+def _standardised(matrix: Array) -> Array:
+    spread = matrix.std(axis=0)
+    keep = spread > 1e-12
+    out = np.zeros_like(matrix)
+    out[:, keep] = (matrix[:, keep] - matrix[:, keep].mean(axis=0)) / spread[keep]
+    return out
+
+
+def _verdict(beyond: Verdict, measured: Measured, material: Material, setting: Setting) -> Verdict:
+    numbers = measured.numbers()
+    tilde = floor_to(numbers["epsilon_tilde"], 3)
+    sure = f"{100 * (1 - setting.error):g}%"
+    sentence = (
+        f"{beyond.sentence} PANORAMIA measures epsilon~ = {tilde:.3f} "
+        f"({floor_to(numbers['c_plus_epsilon_lb'], 3):.3f} with the model, "
+        f"{floor_to(numbers['c_lb'], 3):.3f} without it, at {sure}), which is {MEANING}."
+    )
+    reasons = list(beyond.reasons)
+    if material.helper == "none":
+        reasons.append(
+            "The baseline had no helper: its loss feature is missing, so c_lb may be too small and "
+            "epsilon~ too large."
+        )
+    robust = beyond.robust and not (beyond.status == "leak" and material.helper == "none")
+    return Verdict(beyond.status, robust, sentence, tuple(reasons))
+
+
+def _with_real(
+    material: Material, outside: Contest, setting: Setting, seed: int
+) -> dict[str, float]:
+    """RM;RN and O(1) of 002, Section 5.2: the same attack, and the loss, on real non-members."""
+    rng = np.random.default_rng([seed, 5])
+    truth = outside.drawn.truth
+    same = closeness.recall_bounds(
+        outside.attack, truth, error=setting.error, rule=setting.rule, rng=rng
+    )
+    loss = -material.seen.target[outside.drawn.rows, 0]
+    both = closeness.both_kinds(loss, truth, error=setting.error, rng=rng)
+    blind = closeness.recall_bounds(
+        outside.baseline, truth, error=setting.error, rule=setting.rule, rng=rng
+    )
+    return {
+        "real_nonmembers_epsilon": floor_to(same.value, 6),
+        "real_nonmembers_c_lb": floor_to(blind.value, 6),
+        "one_run_epsilon": floor_to(both.value, 6),
+    }
+
+
+def _comparison(measurements: dict[str, Any], beyond: Result) -> list[dict[str, Any]]:
+    proved = findings.headline_epsilon(beyond.bounds)
+    return [
+        {"attack": "PANORAMIA (a measurement)", "epsilon": measurements["epsilon_tilde"]},
+        {"attack": "generated records, weighed one by one", "epsilon": floor_to(proved, 6)},
+        {
+            "attack": "RM;RN: the same attack on real non-members, taken to be alike",
+            "epsilon": measurements["real_nonmembers_epsilon"],
+        },
+        {
+            "attack": "O(1): the loss on real non-members, taken to be alike",
+            "epsilon": measurements["one_run_epsilon"],
+        },
+    ]
+
+
+def _curves(contest: Contest, error: float, seed: int) -> dict[str, Any]:
+    """Precision, predictions and bound against recall at every level (Figures 3, 4 and 10)."""
+    measured = measure(contest, error=error, rule="all", seed=seed)
+    out: dict[str, Any] = {}
+    for name, found in (("baseline", measured.baseline), ("attack", measured.attack)):
+        at = np.unique(np.geomspace(1, found.guesses.size, POINTS).round().astype(int)) - 1
+        out[name] = {
+            "recall": found.recall[at],
+            "precision": found.precision[at],
+            "guesses": found.guesses[at],
+            "lower": found.lower[at],
+        }
+    return out
+
+
+def _spread(games: Sequence[Contest], setting: Setting, seed: int) -> dict[str, Any]:
+    """Mean and t-interval over repeats, which is what the paper's tables show."""
+    rows = [
+        measure(g, error=setting.error, rule=setting.rule, seed=seed + k).numbers()
+        for k, g in enumerate(games)
+    ]
+    factor = float(student.ppf(0.975, len(rows) - 1))
+    out: dict[str, Any] = {"count": len(rows)}
+    for name in rows[0]:
+        values = np.array([row[name] for row in rows])
+        half = factor * float(values.std(ddof=1)) / np.sqrt(values.size)
+        mean = float(values.mean())
+        out[name] = {"mean": mean, "low": mean - half, "high": mean + half, "values": values}
+    return out
+
+
+def digest(value: Seen | npt.NDArray[Any]) -> str:
+    """What names arrays in a kept piece."""
+    arrays = [value.record, value.helper, value.target] if isinstance(value, Seen) else [value]
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(repr((array.shape, array.dtype.str)).encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
