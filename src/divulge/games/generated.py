@@ -39,7 +39,7 @@ MOST_HELPED = 10_000
 _LEAST_HIT = 1e-3
 """Probabilities below this count as this: a forest's zeros are no certainty."""
 MOST_COPIES = 0.05
-"""More exact copies of members than this among generated records are refused."""
+"""More exact copies of members than this, beyond twins among the members, are refused."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,17 @@ class Material:
     """Real non-members, for comparison; may be empty."""
     copies: int
     """Generated records that equal a member."""
+    twins: float
+    """Share of the members that equal another member."""
+    odd: tuple[str, ...]
+    """What is odd about the generated records, in sentences."""
     taught: int
     """Members that the generator learned from."""
     helper: str
     """What helped the baseline."""
     generator: str
+    complete: bool = False
+    """Whether the baseline sees all of a record that the target sees."""
 
 
 def read_columns(
@@ -113,7 +119,7 @@ def read_columns(
     model: Any,
 ) -> Columns:
     """Resolve names and patterns; every column that is nothing else is a feature by default."""
-    where = "the members"
+    where = "the table of members"
     if label is not None:
         tables.require_columns(members, [label], where)
     losses = tables.expand(members, list(target), where)
@@ -174,15 +180,16 @@ def gather(
         )
         count = min(taught.size, MOST_HELPED) + order.size
         made = _generate(lessons, count, generator, work)
-    where = "the generated records"
-    same_schema(members.select(*columns.all), made, where)
+    odd = same_schema(members.select(*columns.all), made)
     made = made.select(*columns.all)
     copies = exact_copies(members.select(*columns.record), made.select(*columns.record))
-    if copies.size > MOST_COPIES * len(made):
+    twins = float(members.select(*columns.record).is_duplicated().to_numpy().mean())
+    if copies.size > (MOST_COPIES + twins) * len(made):
         raise InputError(
             f"{copies.size} of {len(made)} generated records are exact copies of members (first: "
-            f"row {int(copies[0])}); at most {MOST_COPIES:.0%} are allowed. A copy is a member, so "
-            "it cannot serve as a non-member."
+            f"row {int(copies[0])}), while {twins:.1%} of the members equal another member; at "
+            f"most {MOST_COPIES:.0%} more are allowed. A copy is a member, so it cannot serve as a "
+            "non-member."
         )
     first = 0
     if helps:
@@ -191,7 +198,7 @@ def gather(
             first = min(round(HELPER_SHARE * len(made)), MOST_HELPED)
     frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
     if nonmembers is not None:
-        same_schema(members.select(*columns.all), nonmembers, "the real non-members")
+        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
         frames.append(nonmembers.select(*columns.all))
     if len(frames[1]) < least_records():
         raise InputError(
@@ -219,9 +226,12 @@ def gather(
         generated=rows[1],
         outside=rows[2] if len(rows) > 2 else np.zeros(0, dtype=np.intp),
         copies=int(copies.size),
+        twins=twins,
+        odd=tuple(odd),
         taught=int(taught.size),
         helper=name,
         generator="given" if generated is not None else generator.name if generator else "none",
+        complete=model is not None,
     )
 
 

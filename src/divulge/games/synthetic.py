@@ -129,16 +129,16 @@ def play(
     """The contests, what they prove, and the same trials weighed one by one."""
     work = work or Work({})
     setting = findings.Setting(rule, gamma, tuple(deltas), error)
+    if 0 < material.outside.size < contest.least_records():
+        raise InputError(
+            f"{material.outside.size} real non-members are too few for a comparison: at least "
+            f"{contest.least_records()} are needed."
+        )
     games = [
         _contest(material, material.generated, k, repeats, error, work) for k in range(repeats)
     ]
     outside = None
     if material.outside.size:
-        if material.outside.size < contest.least_records():
-            raise InputError(
-                f"{material.outside.size} real non-members are too few for a comparison: at least "
-                f"{contest.least_records()} are needed."
-            )
         outside = _contest(material, material.outside, 0, 1, error, work)
     return findings.result(
         material,
@@ -208,5 +208,6 @@ def _generator(given: Any, drop_poor: float) -> Any:
     from divulge.generators.filter import Filtered
 
     require_probability("drop_poor", drop_poor, zero=True)
-    made = by_name(given) if isinstance(given, str) else given
-    return Filtered(made, drop_poor) if drop_poor > 0.0 else made
+    if isinstance(given, str):
+        return by_name(given, filter_share=drop_poor)
+    return Filtered(given, drop_poor) if drop_poor > 0.0 else given

@@ -139,8 +139,13 @@ def result(
             "baseline": first.chosen[0],
             "attack": first.chosen[1],
         },
-        "copies": {"generated_equal_to_a_member": material.copies},
+        "copies": {
+            "generated_equal_to_a_member": material.copies,
+            "members_equal_to_another_member": material.twins,
+        },
     }
+    if material.odd:
+        diagnostics["odd"] = [{"remark": remark} for remark in material.odd]
     if len(games) > 1:
         diagnostics["repeats"] = _spread(games, setting, seed)
     if outside is not None:
@@ -235,14 +240,19 @@ def _verdict(beyond: Verdict, measured: Measured, material: Material, setting: S
         f"({floor_to(numbers['c_plus_epsilon_lb'], 3):.3f} with the model, "
         f"{floor_to(numbers['c_lb'], 3):.3f} without it, at {sure}), which is {MEANING}."
     )
-    reasons = list(beyond.reasons)
+    own = []
     if material.helper == "none":
-        reasons.append(
+        own.append(
             "The baseline had no helper: its loss feature is missing, so c_lb may be too small and "
             "epsilon~ too large."
         )
-    robust = beyond.robust and not (beyond.status == "leak" and material.helper == "none")
-    return Verdict(beyond.status, robust, sentence, tuple(reasons))
+    if not material.complete:
+        own.append(
+            "The target's losses came as columns: it may see more of a record than the columns "
+            "show, and then recognise generated records where the baseline cannot."
+        )
+    robust = beyond.robust and not own
+    return Verdict(beyond.status, robust, sentence, (*beyond.reasons, *own))
 
 
 def _with_real(

@@ -1,6 +1,7 @@
 """What has a known answer? Mechanisms with their exact curve and a sampler of trials."""
 
 from divulge.mechanisms.base import Mechanism, draw_truths
+from divulge.mechanisms.generated import KnownGenerator, ShownRecords
 from divulge.mechanisms.noisy_sum import NoisySum
 from divulge.mechanisms.scalar import (
     GaussianMechanism,
@@ -16,6 +17,7 @@ from divulge.mechanisms.shifted import Shifted, ShiftedTable
 
 __all__ = [
     "GaussianMechanism",
+    "KnownGenerator",
     "LaplaceMechanism",
     "Mechanism",
     "MixedExposure",
@@ -25,6 +27,7 @@ __all__ = [
     "RandomisedResponse",
     "Shifted",
     "ShiftedTable",
+    "ShownRecords",
     "SubsampledGaussianMechanism",
     "Tied",
     "draw_truths",
