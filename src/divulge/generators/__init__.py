@@ -1,1 +1,48 @@
-"""Where do synthetic records come from? One small interface, one file per kind of generator."""
+"""Where do synthetic records come from? One small interface, one file per kind of generator.
+
+``by_name`` makes one from its name, as the command line does. ``trees`` is the default for tables:
+docs/generators.md has the measurements behind that.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import fields
+from typing import Any
+
+from divulge.errors import InputError
+from divulge.generators.base import Generator
+
+KINDS = {
+    "trees": ("divulge.generators.trees", "SequentialTrees"),
+    "mst": ("divulge.generators.mst", "SpanningTree"),
+    "mixture": ("divulge.generators.images", "PixelMixture"),
+}
+"""Where the generator of each name lives; loaded when it is asked for."""
+NAMES = tuple(KINDS)
+DEFAULT = "trees"
+
+__all__ = ["DEFAULT", "NAMES", "Generator", "by_name"]
+
+
+def by_name(name: str, *, filter_share: float = 0.0, **settings: Any) -> Generator:
+    """A generator from its name and its settings; filtered if ``filter_share`` is above 0."""
+    if name not in KINDS:
+        near = difflib.get_close_matches(name, NAMES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"Unknown generator {name!r}.{hint} Choose from {', '.join(NAMES)}.")
+    place, label = KINDS[name]
+    kind = getattr(importlib.import_module(place), label)
+    known = [f.name for f in fields(kind)]
+    for setting in settings:
+        if setting not in known:
+            raise InputError(
+                f"Generator {name!r} has no setting {setting!r}. It has: {', '.join(known)}."
+            )
+    made: Generator = kind(**settings)
+    if filter_share == 0.0:
+        return made
+    from divulge.generators.filter import Filtered
+
+    return Filtered(made, filter_share)
