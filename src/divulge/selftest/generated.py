@@ -9,7 +9,7 @@ import numpy as np
 
 from divulge.bounds import closeness
 from divulge.games import contest, corrections, synthetic
-from divulge.games.generated import Material
+from divulge.games.generated import Material, Work
 from divulge.mechanisms import KnownGenerator, Shifted
 from divulge.selftest.case import Case
 from divulge.shift.prepared import Prepared
@@ -92,7 +92,7 @@ class Whole:
             helper="given",
             generator="given",
         )
-        work = synthetic.Work({}, seed=int(rng.integers(2**31)))
+        work = Work({}, seed=int(rng.integers(2**31)))
         result = synthetic.play(material, error=2.0 * error, work=work)
         delta = None if self.parameter == "mu" else 0.0
         return max(
