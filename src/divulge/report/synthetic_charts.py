@@ -114,7 +114,11 @@ def proven(diagnostics: Diagnostics) -> Drawing | None:
         scale=alt.Scale(domain=[0, top], nice=False),
     )
     drawn = _against_recall(rows, y, **{"at least": "lower:Q", "guesses": "guesses:Q"})
-    marks = [_largest(name, value) for name, value in largest.items()]
+    least = min(largest.values())
+    marks = [
+        _largest(name, value, below=len(largest) > 1 and value == least and value > 0.15 * top)
+        for name, value in largest.items()
+    ]
     description = (
         "Proven lower value against recall, c for the baseline and c + epsilon for the attack; "
         "dashed lines mark the largest."
@@ -134,19 +138,20 @@ def _of_every_level(diagnostics: Diagnostics, name: str) -> float:
     return floor_to(max((v for v in told if v is not None), default=0.0), 3)
 
 
-def _largest(name: str, value: float) -> alt.LayerChart:
-    """A line at the largest value; the two labels stand at opposite ends, so they never collide."""
-    colour = COLOURS[_ROLES[name]]
+def _largest(name: str, value: float, *, below: bool) -> alt.LayerChart:
+    """A line at the largest value, and its label where it does not meet that of the other."""
     text = f"{name}: {number(value)}"
     rule = (
         chart([{"at": value, "what": text}])
-        .mark_rule(color=colour, strokeWidth=1.5, strokeDash=[3, 3])
+        .mark_rule(color=COLOURS[_ROLES[name]], strokeWidth=1.5, strokeDash=[3, 3])
         .encode(y="at:Q", tooltip=tooltip(largest="what:N"))
     )
-    side: Literal["left", "right"] = "left" if name == "baseline" else "right"
+    # Curves are low at the right; a label above a low line goes left, for both may be at 0.
+    side: Literal["left", "right"] = "right" if below or name == "attack" else "left"
     x = alt.value(0) if side == "left" else alt.value("width")
     place = alt.Y(datum=value, type="quantitative")
-    return layered(rule, label(text, side, x=x, y=place, yOffset=alt.value(-9)))
+    offset = alt.value(11 if below else -9)
+    return layered(rule, label(text, side, x=x, y=place, yOffset=offset))
 
 
 def _dotted(ends: list[Row], y: alt.Y) -> alt.Chart:

@@ -9,8 +9,8 @@ QUESTION = (
 
 LABELS = {
     "auc_of_residual_score": "area under the curve after what the baseline explains is taken out",
-    "c_lb": "without the model (c_lb): what the record alone gives away",
-    "c_plus_epsilon_lb": "with the model ({c + epsilon}_lb)",
+    "c_lb": "given away without the model (c_lb)",
+    "c_plus_epsilon_lb": "given away with the model ({c + epsilon}_lb)",
     "epsilon_tilde": "what the model adds (epsilon~, a measurement, not a bound)",
     "fpr": "generated records taken for members",
     "generated_equal_to_a_member": "generated records that equal a member",
@@ -20,10 +20,11 @@ LABELS = {
     "one_run_epsilon": "epsilon of the loss alone, on real non-members taken to be alike (O(1))",
     "pool_members": "members in the game, all splits",
     "pool_nonmembers": "generated records in the game, all splits",
-    "real_nonmembers_c_lb": "without the model, on real non-members (0 if they are alike)",
+    "real_nonmembers_c_lb": "given away without the model, on real non-members (0 if they are "
+    "alike)",
     "real_nonmembers_epsilon": "epsilon of the same attack, on real non-members taken to be alike "
     "(RM;RN)",
-    "residual_c_lb": "left to the record alone after weighing records one by one (0 is best)",
+    "residual_c_lb": "given away without the model after weighing records one by one (0 is best)",
     "taught_generator": "members that taught the generator or a helper",
     "test": "records of either side to draw trials from (test)",
     "tpr_at_fpr": "members recognised at a share of generated records taken for members",
