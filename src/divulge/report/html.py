@@ -124,7 +124,8 @@ def _sections(
                 name = f"chart-{panel.name}"
                 specifications.append({"id": name, "spec": _themed(specification)})
                 described = specification["description"]
-                panels.append({"id": name, "title": panel.title, "description": described})
+                told = {"title": panel.title, "caption": panel.caption, "description": described}
+                panels.append({"id": name, **told})
         if panels:
             value = diagnostics[section.key]
             facts, numbers = section.facts(value), section.numbers(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from divulge.report import attribute_charts, charts, wording
+from divulge.report import attribute_charts, charts, synthetic_charts, synthetic_words, wording
 from divulge.report.drawing import Drawing
 from divulge.report.wording import Words
 
@@ -45,6 +45,8 @@ class Panel:
     name: str
     draw: Callable[[charts.Diagnostics], Drawing | None]
     title: str = ""
+    caption: str = ""
+    """How to read this one, where the section's caption does not say."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Section:
 def sections(words: Words) -> tuple[Section, ...]:
     """Every section, in the order of the page."""
     return (
+        *(_synthetic() if words is wording.SYNTHETIC else ()),
         Section(
             "overlap",
             "Do the two groups overlap?",
@@ -173,6 +176,44 @@ def sections(words: Words) -> tuple[Section, ...]:
             (Panel("bootstrap", charts.bootstrap),),
         ),
     )  # fmt: skip
+
+
+def _synthetic() -> tuple[Section, ...]:
+    """What only the game with generated records shows."""
+    return (
+        Section(
+            "recall",
+            synthetic_words.RECALL,
+            synthetic_words.RECALL_CAPTION,
+            (
+                Panel("precision", synthetic_charts.precision, "Precision",
+                      synthetic_words.PRECISION_CAPTION),
+                Panel("guesses", synthetic_charts.guesses, "Number of guesses",
+                      synthetic_words.GUESSES_CAPTION),
+                Panel("proven", synthetic_charts.proven, "Proven value",
+                      synthetic_words.PROVEN_CAPTION),
+            ),
+            numbers=_short_levels,
+        ),
+        Section(
+            "repeats",
+            synthetic_words.REPEATS,
+            synthetic_words.REPEATS_CAPTION,
+            (Panel("repeats", synthetic_charts.repeats),),
+            facts=_repeat_facts,
+            numbers=synthetic_charts.spreads,
+        ),
+    )  # fmt: skip
+
+
+def _short_levels(recall: Any) -> Any:
+    rows = synthetic_charts.points(recall)
+    return rows if len(rows) <= ROWS else None
+
+
+def _repeat_facts(repeats: Any) -> dict[str, Any]:
+    facts = scalars(repeats)
+    return {"repeats" if k == "count" else k: v for k, v in facts.items()}
 
 
 def _worst(features: Any) -> str:

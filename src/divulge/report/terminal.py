@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.report import wording
+from divulge.report import synthetic_text, synthetic_words, wording
 from divulge.result import Bound, Result, floor_to, plain
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
     console.print()
     if result.bounds:
         print_bounds(result.bounds, heading="Lower bounds", console=console)
+    said = synthetic_text.print_synthetic(result, console)
     for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
         if content:
             console.print(f"\n[bold]{title}[/bold]")
@@ -79,8 +80,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
             table.add_column(overflow="fold")
             table.add_column(overflow="fold")
             for key, value in content.items():
-                name = _NAMES.get(str(key), str(key).replace("_", " "))
-                table.add_row(escape(name), escape(_plain(value)))
+                if key not in said:
+                    table.add_row(escape(_name(str(key), result.game)), escape(_plain(value)))
             console.print(table)
     remarks = (
         wording.agreement(plain(result.diagnostics.get("proxy"))),
@@ -91,6 +92,11 @@ def print_result(result: Result, console: Console | None = None) -> None:
 
 
 _NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bound)"}
+
+
+def _name(key: str, game: str) -> str:
+    names = synthetic_words.NAMES if game == "synthetic" else _NAMES
+    return names.get(key, key.replace("_", " "))
 
 
 def _plain(value: Any) -> str:

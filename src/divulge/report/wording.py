@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
+from divulge.report import synthetic_words
+
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
 QUESTIONS = {
     "membership": "Can somebody who sees the model tell whether a record was used to train it?",
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
-    "synthetic": "Can somebody who sees the model tell its training records from synthetic ones?",
+    "synthetic": synthetic_words.QUESTION,
 }
 """What each game asks, for a reader who has not met it."""
 
@@ -174,10 +176,27 @@ ATTRIBUTE = Words(
     },
 )
 
+SYNTHETIC = Words(
+    yes="members",
+    no="generated records",
+    each="a record",
+    one="a member",
+    taken="taken for members",
+    happened="a record was used",
+    tell_apart="tell members from generated records",
+    judgement="judgement of which records look real",
+    doubt="records were judged wrongly",
+    hidden="hidden flaw of the generator",
+    labels={**LABELS, **synthetic_words.LABELS},
+    checks={**synthetic_words.CHECKS, **CHECKS, **synthetic_words.CHECKS},
+)
+
+_GAMES = {"attribute": ATTRIBUTE, "synthetic": SYNTHETIC}
+
 
 def words(game: str) -> Words:
     """The words of a game; those of membership for a game without its own."""
-    return ATTRIBUTE if game == "attribute" else MEMBERSHIP
+    return _GAMES.get(game, MEMBERSHIP)
 
 
 DEPTH = 4
