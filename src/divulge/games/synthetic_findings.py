@@ -164,7 +164,10 @@ def result(
         bounds=beyond.bounds,
         measurements=measurements,
         trials=trials,
-        diagnostics={**diagnostics, **beyond.diagnostics},
+        diagnostics={
+            **diagnostics,
+            **{k: v for k, v in beyond.diagnostics.items() if k != "duplicates"},
+        },
         provenance=provenance,
     )
 
@@ -238,7 +241,7 @@ def _verdict(beyond: Verdict, measured: Measured, material: Material, setting: S
     sentence = (
         f"{beyond.sentence} PANORAMIA measures epsilon~ = {tilde:.3f} "
         f"({floor_to(numbers['c_plus_epsilon_lb'], 3):.3f} with the model, "
-        f"{floor_to(numbers['c_lb'], 3):.3f} without it, at {sure}), which is {MEANING}."
+        f"{floor_to(numbers['c_lb'], 3):.3f} without it, at {sure}): a measurement, not a bound."
     )
     own = []
     if material.helper == "none":
@@ -277,10 +280,13 @@ def _with_real(
 
 
 def _comparison(measurements: dict[str, Any], beyond: Result) -> list[dict[str, Any]]:
-    proved = findings.headline_epsilon(beyond.bounds)
+    proved = max((b.value for b in beyond.headline() if b.delta == 0.0), default=0.0)
     return [
         {"attack": "PANORAMIA (a measurement)", "epsilon": measurements["epsilon_tilde"]},
-        {"attack": "generated records, weighed one by one", "epsilon": floor_to(proved, 6)},
+        {
+            "attack": "generated records, weighed one by one, at delta 0",
+            "epsilon": floor_to(proved, 6),
+        },
         {
             "attack": "RM;RN: the same attack on real non-members, taken to be alike",
             "epsilon": measurements["real_nonmembers_epsilon"],
