@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from divulge.report import synthetic_words
+from divulge.report import canary_words, synthetic_words
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -19,6 +19,7 @@ QUESTIONS = {
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
     "synthetic": synthetic_words.QUESTION,
+    "canaries": canary_words.QUESTION,
 }
 """What each game asks, for a reader who has not met it."""
 
@@ -191,7 +192,22 @@ SYNTHETIC = Words(
     checks={**synthetic_words.CHECKS, **CHECKS, **synthetic_words.CHECKS},
 )
 
-_GAMES = {"attribute": ATTRIBUTE, "synthetic": SYNTHETIC}
+CANARIES = Words(
+    yes="included canaries",
+    no="excluded canaries",
+    each="a canary",
+    one="an included one",
+    taken="taken for included",
+    happened="a canary was used",
+    tell_apart="tell included canaries from excluded ones",
+    judgement="coin",
+    doubt="the coins were not fair",
+    hidden="hidden unfairness of the coins",
+    labels={**LABELS, **canary_words.LABELS},
+    checks={**canary_words.CHECKS, **CHECKS},
+)
+
+_GAMES = {"attribute": ATTRIBUTE, "synthetic": SYNTHETIC, "canaries": CANARIES}
 
 
 def words(game: str) -> Words:
