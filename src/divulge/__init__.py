@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     )
     from divulge.games import canaries
     from divulge.games.attribute import attribute
+    from divulge.games.leakage import leakage
     from divulge.games.membership import membership
     from divulge.games.synthetic import synthetic
     from divulge.result import Result
 
 _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
+    "leakage": "divulge.games.leakage",
     "membership": "divulge.games.membership",
     "synthetic": "divulge.games.synthetic",
     "Result": "divulge.result",
@@ -59,6 +61,7 @@ __all__ = [
     "exposure",
     "games",
     "generators",
+    "leakage",
     "mechanisms",
     "membership",
     "models",

@@ -86,6 +86,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     before = estimate_covariance(data)
     expected, pairs = before.mahalanobis(z), before.inner(z, z[::-1])
     monkeypatch.setattr(module, "CELLS", 36)
+    monkeypatch.setattr(module, "BLOCK", 1)
     after = estimate_covariance(data)
     np.testing.assert_allclose(after.mahalanobis(z), expected, rtol=1e-10)
     np.testing.assert_allclose(after.inner(z, z[::-1]), pairs, rtol=1e-9)

@@ -13,6 +13,7 @@ from divulge.cli import (
     canaries,
     check,
     demo,
+    leakage,
     membership,
     report,
     selftest,
@@ -47,6 +48,7 @@ def _root(
 app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)
+app.command("leakage")(leakage.command)
 app.add_typer(canaries.app, name="canaries")
 app.command("demo")(demo.command)
 app.command("check")(check.command)

@@ -47,8 +47,11 @@ def plan_command(
         typer.Option(help="Clipped gradients, a row per record; repeatable, one table per step."),
     ] = None,
     noise: Annotated[
-        float, typer.Option(help="Standard deviation of the mechanism's noise per averaged record.")
+        float, typer.Option(help="Standard deviation of the noise on every column of the mean.")
     ] = 0.0,
+    averaged: Annotated[
+        float | None, typer.Option(help="Records in that mean (a batch). Default: all.")
+    ] = None,
     probability: Annotated[float, typer.Option(help="Of a canary to be included.")] = 0.5,
     seed: Annotated[int, typer.Option(help="Fixes the coin flips: as secret as the plan.")] = 0,
     overwrite: Annotated[
@@ -71,6 +74,7 @@ def plan_command(
         reference=reference,
         gradients=tuple(gradients or ()),
         noise=noise,
+        averaged=averaged,
         probability=probability,
         rng=seed,
     )

@@ -36,8 +36,10 @@ LARGEST_FACTOR = 4_096
 """Records behind the correlations beyond DENSE columns, spread evenly over the reference."""
 LEAST_SHRINKAGE = 1e-6
 """A covariance of deficient rank is never inverted as it is."""
-CELLS = 4_000_000
-"""Numbers per block: about 32 MB."""
+CELLS = 1_000_000
+"""Numbers per block: about 8 MB."""
+BLOCK = 256
+"""Rows per block, at least: a product with few rows reads the whole factor for each."""
 _FLAT = 1e-12
 """A column whose standard deviation is this share of its size, or less, is constant."""
 _DEPENDENT = 1e-13
@@ -166,10 +168,16 @@ class Covariance:
             )
         return root
 
+    @cached_property
+    def _whitener(self) -> Array:
+        """The inverse of the Cholesky factor, transposed: a product is faster than a solution."""
+        identity = np.eye(self.dimension)
+        return np.asarray(solve_triangular(self._root, identity, lower=True).T)
+
     def _squared(self, centred: Array) -> Array:
         if self.matrix is not None:
-            white = solve_triangular(self._root, centred.T, lower=True, check_finite=False)
-            return np.asarray(np.einsum("ji,ji->i", white, white))
+            white = centred @ self._whitener
+            return np.asarray(np.einsum("ij,ij->i", white, white))
         scaled = centred / self._base
         out = np.einsum("ij,ij->i", centred, scaled)
         if self.factor is not None:
@@ -194,8 +202,8 @@ class Covariance:
 
 
 def slices(rows: int, columns: int) -> Iterator[slice]:
-    """Blocks of rows of about CELLS numbers."""
-    step = max(1, CELLS // max(1, columns))
+    """Blocks of rows of about CELLS numbers, but not of very few rows."""
+    step = max(BLOCK, CELLS // max(1, columns))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 

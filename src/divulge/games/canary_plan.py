@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from divulge import __version__, tables
 from divulge.errors import InputError, require, require_probability
+from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
     RANDOM,
@@ -179,24 +179,29 @@ def plan(
     reference: Any = None,
     gradients: Sequence[Any] = (),
     noise: float = 0.0,
+    averaged: float | None = None,
     probability: float = 0.5,
     rng: int = 0,
 ) -> Plan:
     """Choose canaries among the records of ``data`` and flip a coin for each.
 
     ``strategy``: 'mahalanobis' (farthest from the reference records, in units of their spread and
-    of the mechanism's ``noise``), 'norm' (longest) or 'random'. ``features`` names columns of
-    numbers or lists of numbers (embeddings); by default all such columns. With ``gradients``, one
-    table of clipped gradients per step, a row for each record, the ranks of the steps are summed
-    (004, Algorithm 6). ``reference`` are other records than the data to measure from.
+    of the noise), 'norm' (longest) or 'random'. ``features`` names columns of numbers or lists of
+    numbers (embeddings); by default all columns. With ``gradients``, one table of clipped gradients
+    per step, a row for each record, the ranks of the steps are summed (004, Algorithm 6).
+    ``reference`` are other records than the data to measure from. ``noise`` is the standard
+    deviation of the noise on every column of a mean of ``averaged`` records, by default all of the
+    data; for DP-SGD ``sigma c / B`` on a mean of B gradients.
     """
     require(
         strategy in STRATEGIES,
         f"Unknown strategy {strategy!r}. Choose from {', '.join(STRATEGIES)}.",
     )
     require_probability("probability", probability)
-    require(np.isfinite(noise) and noise >= 0.0, f"noise must be at least 0. Found {noise!r}.")
+    require(0.0 <= noise < np.inf, f"noise must be at least 0 and finite. Found {noise!r}.")
     frame = tables.read(data)
+    mean_of = len(frame) if averaged is None else averaged
+    require(0.0 < mean_of < np.inf, f"averaged must be above 0. Found {averaged!r}.")
     ids = _ids(frame, id)
     if not LEAST <= count <= len(frame):
         raise InputError(
@@ -208,10 +213,11 @@ def plan(
         "Gradients are measured from each other: give --gradients or --reference, not both.",
     )
     choose, flip, shuffle = np.random.default_rng(rng).spawn(3)
-    values, names = _exposures(frame, strategy, features, id, reference, gradients, noise)
+    each = noise * float(np.sqrt(mean_of))
+    values, names = _exposures(frame, strategy, features, id, reference, gradients, each)
     rows = shuffle.permutation(most_exposed(values, count, choose))
     included = flip.random(count) < probability
-    details: dict[str, Any] = {"features": names, "noise": noise}
+    details: dict[str, Any] = {"features": names, "noise": noise, "averaged": mean_of}
     if reference is not None:
         details["reference"] = tables.fingerprint(reference, tables.read(reference), "reference")
     if len(gradients) > 0:
@@ -251,54 +257,33 @@ def _exposures(
                 f"Gradients {k} must have a row for each of the {len(frame)} records, in their "
                 f"order. Found {len(step)}.",
             )
-        matrices = (_matrix(s, (), id, f"gradients {k}")[0] for k, s in enumerate(steps))
-        return rank_sum(exposure(m, strategy, noise=noise) for m in matrices), []
-    matrix, names = _matrix(frame, features, id, DATA)
+            if id is not None and id in step.columns:
+                same = names_of(step, id, f"gradients {k}") == names_of(frame, id, DATA)
+                require(same, f"Gradients {k} must have the ids of the data, in their order.")
+        read = (
+            read_records(step, _columns(step, (), id, ""), f"gradients {k}")
+            for k, step in enumerate(steps)
+        )
+        return rank_sum(exposure(r.matrix, strategy, noise=noise, names=r.names) for r in read), []
+    columns = _columns(frame, features, id, DATA)
+    seen = read_records(frame, columns, DATA)
     others = None
     if reference is not None:
-        others = _matrix(tables.read(reference), names, None, "the reference")[0]
-    labels = names if len(names) == matrix.shape[1] else None
-    return exposure(matrix, strategy, reference=others, noise=noise, names=labels), names
+        further = tables.read(reference)
+        tables.require_columns(further, columns, "the reference")
+        known = read_records(further, columns, "the reference")
+        require(
+            known.names == seen.names, "The reference must have embeddings as long as the data's."
+        )
+        others = known.matrix
+    values = exposure(seen.matrix, strategy, reference=others, noise=noise, names=seen.names)
+    return values, columns
 
 
-def _matrix(
-    frame: Frame, columns: str | Sequence[str], id: str | None, where: str
-) -> tuple[Array, list[str]]:
-    """Columns of numbers, and of lists of numbers, side by side."""
-    asked = [columns] if isinstance(columns, str) else list(columns)
-    names = tables.expand(frame, asked, where) if asked else _usable(frame, id, where)
-    blocks = []
-    for name in names:
-        if isinstance(frame[name].dtype, nw.List | nw.Array):
-            blocks.append(_lists(frame, name, where))
-        else:
-            blocks.append(tables.numbers(frame, name, where)[:, None])
-    return np.concatenate(blocks, axis=1), names
-
-
-def _usable(frame: Frame, id: str | None, where: str) -> list[str]:
-    names = [c for c in frame.columns if c != id]
-    for name in names:
-        kind = frame[name].dtype
-        if not (kind.is_numeric() or kind == nw.Boolean or isinstance(kind, nw.List | nw.Array)):
-            raise InputError(
-                f"Column {name!r} of {where} holds {kind}, not numbers. Name the columns to "
-                "measure by with --features, or encode it as numbers."
-            )
-    require(len(names) > 0, f"There is no column to measure by in {where}.")
-    return names
-
-
-def _lists(frame: Frame, name: str, where: str) -> Array:
-    try:
-        block = np.asarray(frame[name].to_list(), dtype=float)
-    except (ValueError, TypeError):
-        block = np.zeros(0)
-    require(
-        block.ndim == 2 and bool(np.isfinite(block).all()),
-        f"Every row of {name!r} of {where} must hold finite numbers, as many as the others.",
-    )
-    return block
+def _columns(frame: Frame, asked: str | Sequence[str], id: str | None, where: str) -> list[str]:
+    """The columns to measure by; all but the id by default."""
+    names = [asked] if isinstance(asked, str) else list(asked)
+    return tables.expand(frame, names, where) if names else [c for c in frame.columns if c != id]
 
 
 def _ids(frame: Frame, id: str | None) -> list[Name]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.report import synthetic_text, synthetic_words, wording
+from divulge.report import leakage_text, leakage_words, synthetic_text, synthetic_words, wording
 from divulge.result import Bound, Result, floor_to, plain
 
 if TYPE_CHECKING:
@@ -73,8 +73,9 @@ def print_result(result: Result, console: Console | None = None) -> None:
     if result.bounds:
         print_bounds(result.bounds, heading="Lower bounds", console=console)
     said = synthetic_text.print_synthetic(result, console)
+    said |= leakage_text.print_leakage(result, console)
     for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
-        if content:
+        if set(content) - said:
             console.print(f"\n[bold]{title}[/bold]")
             table = Table(box=None, pad_edge=False, show_header=False)
             table.add_column(overflow="fold")
@@ -95,7 +96,8 @@ _NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bou
 
 
 def _name(key: str, game: str) -> str:
-    names = synthetic_words.NAMES if game == "synthetic" else _NAMES
+    own = {"synthetic": synthetic_words.NAMES, "leakage": leakage_words.LABELS}
+    names = own.get(game, _NAMES)
     return names.get(key, key.replace("_", " "))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from divulge.report import canary_words, synthetic_words
+from divulge.report import canary_words, leakage_words, synthetic_words
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -19,6 +19,7 @@ QUESTIONS = {
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
     "synthetic": synthetic_words.QUESTION,
+    "leakage": leakage_words.QUESTION,
     "canaries": canary_words.QUESTION,
 }
 """What each game asks, for a reader who has not met it."""
@@ -30,6 +31,7 @@ MEANINGS = {
     "trials or a stronger attack may still prove one.",
     "cannot conclude": "The data at hand allow no answer in either direction, so no number is "
     "claimed.",
+    "computed": leakage_words.MEANING,
 }
 
 CHECKS = {
@@ -192,6 +194,21 @@ SYNTHETIC = Words(
     checks={**synthetic_words.CHECKS, **CHECKS, **synthetic_words.CHECKS},
 )
 
+LEAKAGE = Words(
+    yes="records in the mean",
+    no="records outside",
+    each="a record",
+    one="in the mean",
+    taken="accused",
+    happened="a record is in the mean",
+    tell_apart="tell records in the mean from others",
+    judgement="model of the mean",
+    doubt="the model of the mean is wrong",
+    hidden="error of the model",
+    labels=leakage_words.labels(LABELS),
+    checks={**leakage_words.CHECKS, **CHECKS},
+)
+
 CANARIES = Words(
     yes="included canaries",
     no="excluded canaries",
@@ -207,7 +224,12 @@ CANARIES = Words(
     checks={**canary_words.CHECKS, **CHECKS},
 )
 
-_GAMES = {"attribute": ATTRIBUTE, "synthetic": SYNTHETIC, "canaries": CANARIES}
+_GAMES = {
+    "attribute": ATTRIBUTE,
+    "synthetic": SYNTHETIC,
+    "leakage": LEAKAGE,
+    "canaries": CANARIES,
+}
 
 
 def words(game: str) -> Words:
