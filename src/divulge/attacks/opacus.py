@@ -8,6 +8,8 @@ parameters of that moment. It never sees which records a batch holds.
 
 from __future__ import annotations
 
+import copy
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,9 +61,10 @@ class OpacusRecorder:
             "Only flat clipping is supported: one max_grad_norm for all parameters.",
         )
         require(every >= 1 and chunk >= 1, "every and chunk must be at least 1.")
-        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.optimizer, self.loss = optimizer, loss
         self.canaries, self.reference = canaries, reference
         self._module = getattr(model, "_module", model)
+        self._bare = _bare(self._module).eval()  # dropout would only blur the gradients
         self._trained = {n: p for n, p in self._module.named_parameters() if p.requires_grad}
         self.parameters = list(self._trained) if parameters is None else list(parameters)
         for name in self.parameters:
@@ -120,38 +123,34 @@ class OpacusRecorder:
         fixed = {n: v for n, v in state.items() if n not in trained}
 
         def one(values: dict[str, Any], x: Any, y: Any) -> Any:
-            output = functional_call(self._module, {**values, **fixed}, (x.unsqueeze(0),))
+            output = functional_call(self._bare, {**values, **fixed}, (x.unsqueeze(0),))
             return self.loss(output, y.unsqueeze(0))
 
-        each = vmap(grad(one), in_dims=(None, 0, 0), randomness="different")
+        each = vmap(grad(one), in_dims=(None, 0, 0))
         inputs, targets = records
         rows: list[Array] = []
-        with _hooks_off(self.model):
-            for start in range(0, len(targets), self._chunk):
-                part = slice(start, start + self._chunk)
-                found = each(trained, inputs[part], targets[part])
-                flat = {n: g.reshape(len(g), -1) for n, g in found.items()}
-                norms = torch.stack([g.norm(2, dim=1) for g in flat.values()], dim=1)
-                factor = (self.training.clip / (norms.norm(2, dim=1) + 1e-6)).clamp(max=1.0)
-                chosen = torch.cat([flat[n] for n in self.parameters], dim=1) * factor[:, None]
-                rows.append(chosen.double().cpu().numpy())
+        for start in range(0, len(targets), self._chunk):
+            part = slice(start, start + self._chunk)
+            found = each(trained, inputs[part], targets[part])
+            flat = {n: g.reshape(len(g), -1) for n, g in found.items()}
+            norms = torch.stack([g.norm(2, dim=1) for g in flat.values()], dim=1)
+            factor = (self.training.clip / (norms.norm(2, dim=1) + 1e-6)).clamp(max=1.0)
+            chosen = torch.cat([flat[n] for n in self.parameters], dim=1) * factor[:, None]
+            rows.append(chosen.double().cpu().numpy())
         return np.concatenate(rows)
 
 
-class _hooks_off:  # noqa: N801  (reads as a statement)
-    """Opacus must not take these gradients for those of a batch."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model if hasattr(model, "disable_hooks") else None
-        self._were_on = bool(getattr(model, "hooks_enabled", False))
-
-    def __enter__(self) -> None:
-        if self._model is not None:
-            self._model.disable_hooks()
-
-    def __exit__(self, *_: object) -> None:
-        if self._model is not None and self._were_on:
-            self._model.enable_hooks()
+def _bare(module: Any) -> Any:
+    """A copy without hooks: those of Opacus would take these gradients for those of a batch."""
+    kinds = ("_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
+    kept = [(part, kind, getattr(part, kind)) for part in module.modules() for kind in kinds]
+    try:
+        for part, kind, _ in kept:
+            setattr(part, kind, OrderedDict())
+        return copy.deepcopy(module)
+    finally:
+        for part, kind, hooks in kept:
+            setattr(part, kind, hooks)
 
 
 def _require_torch() -> None:
