@@ -1,7 +1,7 @@
 """How well do the generators of tables imitate real tables? c_lb of a blind baseline, and copies.
 
     python benchmarks/generators.py [--data happiness labsup] [--rows 6000] [--seeds 3]
-                                    [--generators trees mst ...]
+                                    [--generators trees mst ...] [--columns ...]
 
 A generator learns from --rows records; as many records as there are others (12,000 at most) are
 generated. Gradient boosting learns on one half of both to tell them apart, by their values alone;
@@ -108,6 +108,8 @@ class Forests:
 
 CANDIDATES: dict[str, Callable[[], Any]] = {
     "trees": lambda: by_name("trees"),
+    "trees, leaf 5": lambda: by_name("trees", leaf=5),
+    "trees, leaf 20": lambda: by_name("trees", leaf=20),
     "trees, one each": lambda: by_name("trees", trees=1),
     "trees, filtered 10%": lambda: by_name("trees", filter_share=0.1),
     "mst": lambda: by_name("mst"),
@@ -159,7 +161,9 @@ def baseline(real: Any, made: Any, seed: int) -> tuple[float, float]:
     return found, float(roc_auc_score(truth[guessed] > 0, score))
 
 
-def measure(data: str, generators: list[str], rows: int, seeds: int) -> None:
+def measure(
+    data: str, generators: list[str], rows: int, seeds: int, columns: list[str] | None
+) -> None:
     table = Table(
         "generator", "c_lb (mean, range)", "AUC", "copies", "CPU seconds",
         title=f"{data}: learned from {rows:,} records, mean of {seeds} seeds",
@@ -168,6 +172,7 @@ def measure(data: str, generators: list[str], rows: int, seeds: int) -> None:
     skipped: dict[str, str] = {}
     for seed in range(seeds):
         frame = load(data).sample(frac=1.0, random_state=seed).reset_index(drop=True)
+        frame = frame[columns] if columns else frame
         records = tables.read(frame[:rows].reset_index(drop=True))
         others = tables.read(frame[rows : rows + MOST].reset_index(drop=True))
         half = len(others) // 2
@@ -205,12 +210,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=["happiness", "labsup"])
     parser.add_argument("--generators", nargs="+", choices=CANDIDATES, default=TABLES)
+    parser.add_argument("--columns", nargs="+", help="only these columns of the table")
     parser.add_argument("--rows", type=int, default=6_000)
     parser.add_argument("--seeds", type=int, default=3)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", module="arfpy")
     for name in args.data:
-        measure(name, args.generators, args.rows, args.seeds)
+        measure(name, args.generators, args.rows, args.seeds, args.columns)
 
 
 if __name__ == "__main__":
