@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost selftest benchmarks experiments fashion peers clean
+.PHONY: demo test lint browser catboost mst selftest benchmarks experiments fashion peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -43,6 +43,11 @@ catboost: $(VENV)/.developing
 	$(PIP) install --editable '.[catboost]'
 	$(BIN)/python -m pytest tests/mechanisms -k "catboost or CatBoost"
 
+# mbi brings jax, so its test is not part of `make test`.
+mst: $(VENV)/.developing
+	$(PIP) install --editable '.[generators]'
+	$(BIN)/python -m pytest tests/generators
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
 
@@ -50,6 +55,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
+	$(BIN)/python benchmarks/generators.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
