@@ -17,25 +17,23 @@ from divulge.bounds.likelihood import (
     log_area,
     log_area_slope,
     log_difference,
+    sharpness,
 )
 from divulge.bounds.mesh import Mesh
 from divulge.bounds.segments import gauss_legendre
-
-_ACROSS = 16
 
 
 def fixed_strength(
     counts: Array, delta: float, s: float, *, end: float, resolution: float = 1.0
 ) -> tuple[Mesh, Array]:
     """The mesh of epsilon and the log-likelihood of all counts at its nodes."""
-    centre, width = meshes.points(counts, delta)
-    reach = float(np.max(centre + 8.0 * width))
-    mesh = meshes.build(counts, delta, max(end, reach), resolution, strength=s)
-    return mesh, log_likelihood(binomial_growth(counts), mesh, delta, s).sum(axis=0)
+    mesh = meshes.build(counts, delta, end, resolution, strength=s)
+    across = int(np.clip(np.ceil(3.0 + delta * sharpness(counts)), 4, 32))
+    return mesh, log_likelihood(binomial_growth(counts), mesh, delta, s, across).sum(axis=0)
 
 
-def log_likelihood(growth: Growth, mesh: Mesh, delta: float, s: float) -> Array:
-    """One row of log-likelihoods per count."""
+def log_likelihood(growth: Growth, mesh: Mesh, delta: float, s: float, across: int) -> Array:
+    """One row of log-likelihoods per count; ``across`` nodes integrate from s delta to delta."""
     e = mesh.e
     full = np.full_like(e, delta)
     if s == 1.0:
@@ -50,7 +48,7 @@ def log_likelihood(growth: Growth, mesh: Mesh, delta: float, s: float) -> Array:
     u = s * e
     gain = _between(growth, u, e, delta)
     if delta > 0.0:
-        nodes, weights = gauss_legendre(_ACROSS)
+        nodes, weights = gauss_legendre(across)
         r = s + (1.0 - s) * nodes
         flat_u, flat_d = (a.ravel() for a in np.meshgrid(u, r * delta, indexing="ij"))
         ring = growth(flat_u, flat_d, True).reshape(gain.shape[0], u.size, -1)
@@ -67,7 +65,7 @@ def log_likelihood(growth: Growth, mesh: Mesh, delta: float, s: float) -> Array:
 def _between(growth: Growth, u: Array, e: Array, delta: float) -> Array:
     """``log of G(e, delta) - G(u, delta)`` through cells between all the nodes in order."""
     nodes = np.unique(np.concatenate([u, e]))
-    at, weights = gauss_legendre(4)
+    at, weights = gauss_legendre(3)
     inside = (nodes[:-1, None] + np.diff(nodes)[:, None] * at).ravel()
     log_g = growth(inside, np.full_like(inside, delta), False)
     log_g = log_g.reshape(log_g.shape[0], nodes.size - 1, at.size)

@@ -37,8 +37,9 @@ _CHUNK = 60_000
 
 def log_area(e: Array, u: Array, s: Array, delta: float) -> Array:
     """``log(|R(e, delta)| - |R(u, s delta)|)`` for u = s e, without cancellation (eq. 3)."""
-    outer = (1.0 - delta) ** 2 * -np.expm1(u - e) / ((1.0 + np.exp(u)) * (1.0 + np.exp(-e)))
-    ring = delta * (1.0 - s) * (2.0 - delta * (1.0 + s)) / (1.0 + np.exp(u))
+    rest = np.exp(-u) / (1.0 + np.exp(-u))
+    outer = (1.0 - delta) ** 2 * -np.expm1(u - e) * rest / (1.0 + np.exp(-e))
+    ring = delta * (1.0 - s) * (2.0 - delta * (1.0 + s)) * rest
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(2.0 * (outer + ring)))
 
@@ -105,7 +106,7 @@ def gains(growth: Growth, mesh: Mesh, delta: float, sharpness: float) -> Gains:
     left, right = cumulated(log_g + np.log(mesh.step))
     ring = None
     if delta > 0.0:
-        count = int(np.clip(np.ceil(4.0 + 2.0 * delta * sharpness), 4, 48))
+        count = int(np.clip(np.ceil(3.0 + 2.0 * delta * sharpness), 4, 48))
         ring = _rings(growth, mesh.e, delta, count)
     return Gains(mesh, delta, log_g, left, right, ring)
 
@@ -135,7 +136,8 @@ def log_difference(left: Array, right: Array, k: Index, j: Index) -> Array:
     big = np.where(from_left, high, right[j])
     small = np.where(from_left, low, right[k])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(big + np.log1p(-np.exp(np.minimum(small - big, 0.0))))
+        value = big + np.log1p(-np.exp(np.minimum(small - big, 0.0)))
+    return np.where((big == -np.inf) | (k == j), -np.inf, value)
 
 
 def _rings(growth: Growth, e: Array, delta: float, count: int) -> Array:
@@ -205,8 +207,7 @@ def tabulate(
     resolution: float = 1.0,
 ) -> Likelihood:
     """The log-likelihood wherever one of the priors leaves some density."""
-    centre, width = meshes.points(counts, delta)
-    mesh = meshes.build(counts, delta, max(end, float(np.max(centre + 8.0 * width))), resolution)
+    mesh = meshes.build(counts, delta, end, resolution)
     table = gains(binomial_growth(counts), mesh, delta, sharpness(counts))
     k, j = promising(mesh, table.pairs, log_priors)
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)

@@ -16,7 +16,7 @@ from divulge.errors import require
 
 Array = npt.NDArray[np.float64]
 
-_BASE = 18.0
+_BASE = 27.0
 _PEAK = 2.5
 """Nodes per factor e of epsilon, and per width of an observed point."""
 _REACH = 2.0
@@ -54,6 +54,12 @@ def points(counts: Array, delta: float) -> tuple[Array, Array]:
     return e, np.sqrt(variance)
 
 
+def reach(counts: Array, delta: float) -> float:
+    """An epsilon beyond which the likelihood hardly changes."""
+    centre, width = points(counts, delta)
+    return float(np.max(centre + 8.0 * width))
+
+
 def build(
     counts: Array,
     delta: float,
@@ -62,7 +68,7 @@ def build(
     *,
     strength: float | None = None,
 ) -> Mesh:
-    """Nodes from 0 to at least ``end``, refined around every observed point.
+    """Nodes from 0 to ``end``, refined around every observed point.
 
     With a fixed strength s the likelihood of epsilon also bends where s eps meets a point.
     """
@@ -76,26 +82,32 @@ def build(
     each = min(_PEAK, _MOST / (len(centre) * _REACH * np.pi))
     scale = _REACH * width
 
-    def measure(e: Array) -> Array:
+    def raw(e: Array) -> Array:
         total = _BASE * np.log1p(e / smallest)
         for c, s in zip(centre, scale, strict=True):
             total = total + each * _REACH * (np.arctan((e - c) / s) + np.arctan(c / s))
         return np.asarray(resolution * total)
 
+    count = max(16, int(np.ceil(raw(np.array([end]))[0])))
+    stretch = count / raw(np.array([end]))[0]  # so that the last node is the end
+
+    def measure(e: Array) -> Array:
+        return np.asarray(stretch * raw(e))
+
     def density(e: Array) -> Array:
         total = _BASE / (e + smallest)
         for c, s in zip(centre, scale, strict=True):
             total = total + each * _REACH / s / (1.0 + ((e - c) / s) ** 2)
-        return np.asarray(resolution * total)
+        return np.asarray(stretch * resolution * total)
 
     start = np.concatenate([[0.0], np.geomspace(smallest * 1e-3, end, 4000)])
     nearby = (centre[:, None] + width[:, None] * np.linspace(-12.0, 12.0, 97)).ravel()
     fine = np.unique(np.concatenate([start, nearby[(nearby > 0.0) & (nearby < end)]]))
     xi = measure(fine)
-    e = np.interp(np.arange(int(xi[-1]) + 1), xi, fine)
+    e = np.interp(np.arange(count + 1), xi, fine)
     for _ in range(3):
         e = np.clip(e - (measure(e) - np.arange(e.size)) / density(e), 0.0, end)
-    e[0] = 0.0
+    e[0], e[-1] = 0.0, end
     return Mesh(e=e, step=1.0 / density(e), xi=xi, fine=fine)
 
 

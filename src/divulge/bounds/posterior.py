@@ -229,15 +229,14 @@ def posterior(
     table, delta = check(counts, whole=whole), check_delta(delta)
     epsilon_prior = epsilon_prior or EpsilonPrior()
     strength = strength or StrengthPrior()
+    end = epsilon_prior.end(meshes.reach(table, delta))
     if strength.fixed is not None:
-        mesh, values = fixed_strength(
-            table, delta, strength.fixed, end=epsilon_prior.end, resolution=resolution
-        )
+        mesh, values = fixed_strength(table, delta, strength.fixed, end=end, resolution=resolution)
         return of_fixed(mesh, values, delta, epsilon_prior, strength)
     found = tabulate(
         table,
         delta,
-        end=epsilon_prior.end,
+        end=end,
         log_priors=[log_prior(epsilon_prior, strength)],
         resolution=resolution,
     )
@@ -271,7 +270,6 @@ def of_likelihood(
     else:
         masses = np.diff(strength.cdf(share), axis=1)
         steps = 0.5 * masses * (value[:, 1:] + value[:, :-1])
-        steps[np.arange(1, e.size), np.arange(e.size - 1)] += 0.0
         slopes = np.zeros_like(value)
         slopes[:, :-1] = steps
     rows = np.concatenate([np.zeros((e.size, 1)), np.cumsum(steps, axis=1)], axis=1)

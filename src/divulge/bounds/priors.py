@@ -21,6 +21,7 @@ Array = npt.NDArray[np.float64]
 VARIANCE = 10.0
 FAMILIES = ("half-normal", "exponential", "uniform", "log-normal")
 _TAIL = 1e-13
+_LARGEST = 600.0
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ class EpsilonPrior:
             return np.asarray(-e / self.scale - math.log(self.scale))
         if self.family == "uniform":
             return np.where(e <= self.scale, -math.log(self.scale), -np.inf)
-        with np.errstate(divide="ignore"):
-            z = (np.log(e) - math.log(self.scale)) / self.spread
-            density = -0.5 * z**2 - math.log(self.spread * math.sqrt(2.0 * math.pi)) - np.log(e)
+        log_e = np.log(np.maximum(e, 1e-300))
+        z = (log_e - math.log(self.scale)) / self.spread
+        density = -0.5 * z**2 - math.log(self.spread * math.sqrt(2.0 * math.pi)) - log_e
         return np.where(e > 0.0, density, -np.inf)
 
     def quantile(self, q: Array | float) -> Array:
@@ -93,10 +94,14 @@ class EpsilonPrior:
             return np.asarray(self.scale * q)
         return np.asarray(self.scale * np.exp(self.spread * special.ndtri(q)))
 
-    @property
-    def end(self) -> float:
-        """Beyond this epsilon the prior holds next to nothing."""
-        return float(self.quantile(1.0 - _TAIL))
+    def end(self, reach: float) -> float:
+        """Where a grid may end: beyond the counts' reach the prior holds next to nothing.
+
+        A uniform prior ends where it ends. No grid goes beyond 600.
+        """
+        if self.family == "uniform":
+            return min(self.scale, _LARGEST)
+        return float(min(max(self.quantile(1.0 - _TAIL), reach), _LARGEST))
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ NODES = 24
 _DROP = 30.0
 """The integrand is followed until it has fallen by this much, in logarithms."""
 _NEGLIGIBLE = 40.0
-_MODE_STEPS = 26
-_WIDTH_STEPS = 6
+_MODE_STEPS = 22
+_WIDTH_STEPS = 4
 
 
 def log_growth(counts: Array, e: Array, d: Array | float, *, along_delta: bool = False) -> Array:
