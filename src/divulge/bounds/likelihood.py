@@ -97,17 +97,13 @@ class Gains:
         return np.where(np.isnan(total), -np.inf, total)
 
 
-def gains(growth: Growth, mesh: Mesh, delta: float, sharpness: float) -> Gains:
-    """Tabulate G along e at delta and, for delta above 0, along delta at each node.
-
-    ``sharpness`` is the largest inverse standard error of an error rate.
-    """
+def gains(growth: Growth, mesh: Mesh, delta: float, across: int) -> Gains:
+    """Tabulate G along e at delta and, for delta above 0, along delta at ``across`` places."""
     log_g = growth(mesh.e, np.full_like(mesh.e, delta), False)
     left, right = cumulated(log_g + np.log(mesh.step))
     ring = None
     if delta > 0.0:
-        count = int(np.clip(np.ceil(3.0 + 2.0 * delta * sharpness), 4, 48))
-        ring = _rings(growth, mesh.e, delta, count)
+        ring = _rings(growth, mesh.e, delta, across)
     return Gains(mesh, delta, log_g, left, right, ring)
 
 
@@ -208,7 +204,8 @@ def tabulate(
 ) -> Likelihood:
     """The log-likelihood wherever one of the priors leaves some density."""
     mesh = meshes.build(counts, delta, end, resolution)
-    table = gains(binomial_growth(counts), mesh, delta, sharpness(counts))
+    across = int(np.clip(np.ceil(3.0 + 2.0 * delta * sharpness(counts)), 4, 48))
+    table = gains(binomial_growth(counts), mesh, delta, across)
     k, j = promising(mesh, table.pairs, log_priors)
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
     matrix[k, j] = table.pairs(k, j)

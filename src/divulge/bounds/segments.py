@@ -40,8 +40,7 @@ def log_growth(counts: Array, e: Array, d: Array | float, *, along_delta: bool =
     d = np.broadcast_to(np.asarray(d, dtype=float), e.shape)
     shape = (counts.shape[0], *e.shape)
     x, n0, y, n1 = (counts[:, j, None] for j in range(4))
-    mirrored = ((x, n0, y, n1), (y, n1, x, n0), (n0 - x, n0, n1 - y, n1), (n1 - y, n1, n0 - x, n0))
-    parts = [_Segment(*four, e.ravel(), d.ravel(), along_delta) for four in mirrored]
+    parts = [Segment(*four, e.ravel(), d.ravel(), along_delta) for four in mirrored(x, n0, y, n1)]
     top = np.max([part.height for part in parts], axis=0)
     total = np.zeros_like(top)
     for part in parts:
@@ -50,7 +49,12 @@ def log_growth(counts: Array, e: Array, d: Array | float, *, along_delta: bool =
     return np.asarray((top + np.log(total) - constant).reshape(shape))
 
 
-class _Segment:
+def mirrored(x: Array, n0: Array, y: Array, n1: Array) -> tuple[tuple[Array, ...], ...]:
+    """The counts as each of the four segments sees them."""
+    return (x, n0, y, n1), (y, n1, x, n0), (n0 - x, n0, n1 - y, n1), (n1 - y, n1, n0 - x, n0)
+
+
+class Segment:
     """One segment of the boundary: the integrand's mode, its height there and its width."""
 
     def __init__(
@@ -109,20 +113,24 @@ class _Segment:
         where = self.height > top - _NEGLIGIBLE
         if not where.any():
             return total
-        mode, height, end = self.mode[where], self.height[where], self.end[where]
-        left = self._width(where, mode, height, -mode)
-        right = self._width(where, mode, height, end - mode)
-        low, high = np.maximum(mode - left, 0.0), np.minimum(mode + right, end)
+        low, high = self.window(where, _DROP)
         nodes, weights = gauss_legendre(NODES)
         w = low[:, None] + (high - low)[:, None] * nodes
         values = np.exp(self._log(w, where) - top[where][:, None])
         total[where] = (high - low) * (values @ weights)
         return total
 
+    def window(self, where: npt.NDArray[np.bool_], drop: float) -> tuple[Array, Array]:
+        """Where the integrand is within ``drop`` of its mode, in logarithms."""
+        mode, height, end = self.mode[where], self.height[where], self.end[where]
+        left = self._width(where, mode, height, -mode, drop)
+        right = self._width(where, mode, height, end - mode, drop)
+        return np.maximum(mode - left, 0.0), np.minimum(mode + right, end)
+
     def _width(
-        self, where: npt.NDArray[np.bool_], mode: Array, height: Array, room: Array
+        self, where: npt.NDArray[np.bool_], mode: Array, height: Array, room: Array, drop: float
     ) -> Array:
-        """How far from the mode, at most |room|, the integrand has fallen by ``_DROP``."""
+        """How far from the mode, at most |room|, the integrand has fallen by ``drop``."""
         row, column = np.nonzero(where)
         power, rest, y, right = (v[row, 0] for v in (self.power, self.rest, self.y, self.right))
         t, d, q = self.t[column], self.d[column], self.q[column]
@@ -133,11 +141,11 @@ class _Segment:
             + right / np.maximum(d + mode, 1e-300) ** 2
         )
         most, sign = np.abs(room), np.sign(room)
-        width = np.minimum(np.sqrt(2.0 * _DROP / np.maximum(bend, 1e-300)), most)
+        width = np.minimum(np.sqrt(2.0 * drop / np.maximum(bend, 1e-300)), most)
         for _ in range(_WIDTH_STEPS):
             at = mode + sign * np.minimum(width, most * (1.0 - 1e-9))
-            drop = height - self._log(np.maximum(at, 1e-300)[:, None], where)[:, 0]
-            factor = np.sqrt(_DROP / np.maximum(drop, 1e-3))
+            fallen = height - self._log(np.maximum(at, 1e-300)[:, None], where)[:, 0]
+            factor = np.sqrt(drop / np.maximum(fallen, 1e-3))
             width = np.minimum(width * np.clip(factor, 0.05, 6.0), most)
         return np.asarray(np.minimum(1.1 * width, most))
 
