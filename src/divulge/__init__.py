@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     )
     from divulge.games.attribute import attribute
     from divulge.games.membership import membership
+    from divulge.games.retraining import retraining
     from divulge.result import Result
 
 _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
     "membership": "divulge.games.membership",
+    "retraining": "divulge.games.retraining",
     "Result": "divulge.result",
 }
 
@@ -52,6 +54,7 @@ __all__ = [
     "models",
     "report",
     "result",
+    "retraining",
     "selftest",
     "shift",
     "tables",

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from divulge import __version__
-from divulge.cli import attribute, bound, check, demo, membership, report, selftest
+from divulge.cli import attribute, bound, check, demo, membership, report, retraining, selftest
 from divulge.errors import DivulgeError
 
 app = typer.Typer(
@@ -36,6 +36,7 @@ def _root(
 
 app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
+app.command("retraining")(retraining.command)
 app.command("demo")(demo.command)
 app.command("check")(check.command)
 app.command("report")(report.command)
