@@ -34,7 +34,9 @@ def decide(
     """Whether "trained with the record" is decided, per loss (rows) and target error (columns)."""
     target = np.asarray(levels, dtype=float)
     require(bool(np.all((target > 0.0) & (target < 1.0))), "Target errors must lie in (0, 1).")
-    columns = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (loss, mean0, sd0, mean1, sd1)))
+    columns = np.broadcast_arrays(
+        *(np.asarray(v, dtype=float) for v in (loss, mean0, sd0, mean1, sd1))
+    )
     x, m0, s0, m1, s1 = (np.atleast_1d(v)[:, None] for v in columns)
     s0, s1 = np.maximum(s0, _LEAST), np.maximum(s1, _LEAST)
     gap = (s0**2 - s1**2) / np.maximum(s0**2, s1**2)
@@ -63,7 +65,10 @@ def half_width(shift: Array, probability: Array) -> Array:
             break
         # By symmetry about shift > 0: Z lies between -far - r and -far + r.
         held = ndtr(middle - far) - ndtr(-middle - far)
-        low, high = np.where(held < probability, middle, low), np.where(held < probability, high, middle)
+        low, high = (
+            np.where(held < probability, middle, low),
+            np.where(held < probability, high, middle),
+        )
     return 0.5 * (low + high)
 
 

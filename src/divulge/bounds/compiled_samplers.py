@@ -187,7 +187,9 @@ def _draw(row: np.ndarray, square: bool) -> tuple:
 
 
 @njit(cache=True)
-def _log_normal(zx: float, zy: float, lx: float, ly: float, tau: float, c: float, n: float) -> float:
+def _log_normal(
+    zx: float, zy: float, lx: float, ly: float, tau: float, c: float, n: float
+) -> float:
     """The bivariate normal of eq. 7 in standard units of a binomial, up to a constant."""
     v = 1.0 + (n - 1.0) * tau
     rest = 1.0 - c * c

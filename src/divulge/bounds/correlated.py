@@ -109,14 +109,21 @@ class CorrelatedGrowth:
         """Nodes along each segment: place, logarithm without the copula, and both deviations."""
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
         columns = tuple(self.counts[:, i, None] for i in range(4))
-        wide = columns[0] / (2 * v0), columns[1] / (2 * v0), columns[2] / (2 * v1), columns[3] / (2 * v1)
+        wide = (
+            columns[0] / (2 * v0),
+            columns[1] / (2 * v0),
+            columns[2] / (2 * v1),
+            columns[3] / (2 * v1),
+        )
         swapped = (False, True, False, True)
         windows = [Segment(*four, e, d, along_delta) for four in mirrored(*wide)]
         top = np.max([w.height for w in windows], axis=0)
         nodes, weights = gauss_legendre(_NODES)
         # Clustered at both ends, where a density may have the root of a rate as its denominator.
         place = np.sin(0.5 * np.pi * nodes) ** 2
-        log_weights = np.log(weights * np.pi * np.sin(0.5 * np.pi * nodes) * np.cos(0.5 * np.pi * nodes))
+        log_weights = np.log(
+            weights * np.pi * np.sin(0.5 * np.pi * nodes) * np.cos(0.5 * np.pi * nodes)
+        )
         out = []
         for window, four, swap in zip(windows, mirrored(*columns), swapped, strict=True):
             where = window.height > top - _NEGLIGIBLE

@@ -125,7 +125,9 @@ class Posterior:
         if of == "epsilon":
             return self.epsilon
         if self.strength is None:
-            raise InputError(f"The strength was fixed at {self.strength_prior}: it has no posterior.")
+            raise InputError(
+                f"The strength was fixed at {self.strength_prior}: it has no posterior."
+            )
         return self.strength
 
     def joint(self, epsilon_edges: Array, strength_edges: Array) -> Array:
@@ -136,7 +138,9 @@ class Posterior:
         weighted = under * (self.epsilon.density * self.mesh.step)[:, None]
         steps = meshes.cells(weighted.T)
         up_to = np.concatenate([np.zeros((steps.shape[0], 1)), np.cumsum(steps, axis=1)], axis=1)
-        place = np.broadcast_to(self.mesh.place(epsilon_edges), (steps.shape[0], epsilon_edges.size))
+        place = np.broadcast_to(
+            self.mesh.place(epsilon_edges), (steps.shape[0], epsilon_edges.size)
+        )
         corner = meshes.hermite(np.array(place), up_to, weighted.T)
         return np.maximum(np.diff(np.diff(corner, axis=0), axis=1).T, 0.0)
 
@@ -157,8 +161,12 @@ class Posterior:
         for one in np.unique(k):
             at = k == one
             grid = self.mesh.e[: one + 1]
-            u = _inverse(q[at], grid, self.rows[one, : one + 1],
-                         self.slopes[one, : one + 1] / self.mesh.step[: one + 1])
+            u = _inverse(
+                q[at],
+                grid,
+                self.rows[one, : one + 1],
+                self.slopes[one, : one + 1] / self.mesh.step[: one + 1],
+            )
             strength[at] = u / node[at]
         return {"epsilon": epsilon, "strength": np.clip(strength, 0.0, 1.0)}
 
@@ -180,7 +188,7 @@ def to_arviz(draws: dict[str, Array]) -> Any:
 
 
 def _takes_groups(arviz: Any) -> bool:
-    """arviz 1.0 takes one mapping of groups, before it each group was an argument."""
+    """Arviz 1.0 takes one mapping of groups, before it each group was an argument."""
     return int(arviz.__version__.split(".")[0]) >= 1
 
 
@@ -251,9 +259,7 @@ def of_fixed(
     return Posterior(delta, epsilon, strength, marginal, None, evidence, mesh)
 
 
-def of_likelihood(
-    found: Likelihood, epsilon: EpsilonPrior, strength: StrengthPrior
-) -> Posterior:
+def of_likelihood(found: Likelihood, epsilon: EpsilonPrior, strength: StrengthPrior) -> Posterior:
     """The posterior under given priors; the likelihood need not be computed again for others."""
     mesh = found.mesh
     e = mesh.e

@@ -94,9 +94,7 @@ class Segment:
         """The logarithm of the integrand at w, for the pairs of count and (e, d) in ``where``."""
         row, column = np.nonzero(where)
         w = w.reshape(row.size, -1)
-        power, rest, y, right = (
-            v[row] for v in (self.power, self.rest, self.y, self.right)
-        )
+        power, rest, y, right = (v[row] for v in (self.power, self.rest, self.y, self.right))
         t, d, q = (v[column, None] for v in (self.t, self.d, self.q))
         extra = self.extra[column, None]
         return np.asarray(

@@ -48,7 +48,9 @@ def command(
     report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
     claim: Annotated[
         str | None,
-        typer.Option(help="A claim to hold against the bounds in the report: epsilon=8,delta=1e-5."),
+        typer.Option(
+            help="A claim to hold against the bounds in the report: epsilon=8,delta=1e-5."
+        ),
     ] = None,
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.

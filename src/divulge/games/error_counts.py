@@ -18,7 +18,16 @@ Array = npt.NDArray[np.float64]
 _NEAR = {
     "false_positives": ("falsepositives", "falsepositive", "fp", "fps", "x", "xfp", "nfp", "typei"),
     "negatives": ("negatives", "negative", "n0", "nnegatives", "h0", "m0", "without"),
-    "false_negatives": ("falsenegatives", "falsenegative", "fn", "fns", "y", "yfn", "nfn", "typeii"),
+    "false_negatives": (
+        "falsenegatives",
+        "falsenegative",
+        "fn",
+        "fns",
+        "y",
+        "yfn",
+        "nfn",
+        "typeii",
+    ),
     "positives": ("positives", "positive", "n1", "npositives", "h1", "m1", "with"),
 }
 _BOTH = ("n", "models", "challenges", "trials", "total")
@@ -39,7 +48,9 @@ class ErrorCounts:
     columns: tuple[str, ...]
 
 
-def read_counts(table: Any, *, group: str | None = None) -> tuple[ErrorCounts, list[dict[str, str]]]:
+def read_counts(
+    table: Any, *, group: str | None = None
+) -> tuple[ErrorCounts, list[dict[str, str]]]:
     """The counts of a table and its fingerprint; InputError names the column and the row."""
     if isinstance(table, np.ndarray | list):
         frame = tables.read(dict(zip(COLUMNS, check(table).T, strict=True)))

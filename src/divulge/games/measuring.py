@@ -130,7 +130,11 @@ class _Job:
 
     def inputs(self) -> dict[str, Any]:
         """What the pieces are named by."""
-        return {"name": self.name, "seed": self.seed, "data": [_digest(self.both), _digest(self.record)]}
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "data": [_digest(self.both), _digest(self.record)],
+        }
 
     def one(self, side: int, data: int, index: int) -> float:
         """The loss of one model; its seed depends on nothing but its place."""

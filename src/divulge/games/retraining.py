@@ -82,8 +82,10 @@ def audit(
     require(len(deltas) > 0, "Give at least one delta.")
     for delta in deltas:
         require_probability("delta", delta, zero=True)
-    require(sampler == 0 or sampler >= LEAST_DRAWS,
-            f"The sampler needs at least {LEAST_DRAWS} draws. Found {sampler}.")
+    require(
+        sampler == 0 or sampler >= LEAST_DRAWS,
+        f"The sampler needs at least {LEAST_DRAWS} draws. Found {sampler}.",
+    )
     require(not (correlated and group), "Counts are either correlated or grouped; not both.")
     of_e = EpsilonPrior.parse(prior) if isinstance(prior, str) else prior or EpsilonPrior()
     of_s = _strength(strength)
@@ -103,7 +105,7 @@ def audit(
     assumptions = (error_rates.INDEPENDENT, error_rates.FIXED)
     bounds = error_rates.state(counts.rows, tuple(map(float, deltas)), error, assumptions)
     predictive = retraining_findings.predictive(
-        counts, estimates[0].posterior, correlated, np.random.default_rng(rng)
+        counts, estimates[0].posterior, np.random.default_rng(rng)
     )
     return Result(
         game="retraining",

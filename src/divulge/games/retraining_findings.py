@@ -36,8 +36,10 @@ def quantiles(marginal: Marginal) -> dict[str, float]:
 
 def described(found: Posterior) -> dict[str, Any]:
     """Both parameters of one posterior; a fixed strength is one number."""
-    strength = {"fixed": found.strength_prior.fixed} if found.strength is None else quantiles(
-        found.strength
+    strength = (
+        {"fixed": found.strength_prior.fixed}
+        if found.strength is None
+        else quantiles(found.strength)
     )
     return {"epsilon": quantiles(found.epsilon), "strength": strength}
 
@@ -75,12 +77,14 @@ def summary(estimates: Sequence[Estimate], draws: Draws | None, level: float) ->
 
 
 def predictive(
-    counts: ErrorCounts, found: Posterior, correlated: bool, rng: np.random.Generator
+    counts: ErrorCounts, found: Posterior, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Do the counts look like the model's? Tail probabilities of four statistics of the rates.
 
     Tables are drawn from the posterior: epsilon and strength, error rates uniform on the region,
-    binomial counts. The probability is that of a value at least as extreme, on either side.
+    binomial counts. The region is symmetric about (1/2, 1/2), and a real attack lies below: rates
+    that sum to more than 1 are turned over, drawn and observed ones alike. The probability is that
+    of a value at least as extreme, on either side.
     """
     table = counts.pooled
     drawn = found.sample(REPLICATES, rng)
@@ -89,14 +93,12 @@ def predictive(
     s = np.broadcast_to(drawn["strength"][:, None], shape)
     x, y = draw_rates(e, s, found.delta, rng)
     sizes = np.maximum(np.round(table[:, 1::2]), 1).astype(np.int64)
-    replicated = {
-        "false positive rate": rng.binomial(sizes[:, 0], np.clip(x, 0.0, 1.0)) / sizes[:, 0],
-        "false negative rate": rng.binomial(sizes[:, 1], np.clip(y, 0.0, 1.0)) / sizes[:, 1],
-    }
-    observed = {
-        "false positive rate": table[:, 0] / table[:, 1],
-        "false negative rate": table[:, 2] / table[:, 3],
-    }
+    simulated_x = rng.binomial(sizes[:, 0], np.clip(x, 0.0, 1.0)) / sizes[:, 0]
+    simulated_y = rng.binomial(sizes[:, 1], np.clip(y, 0.0, 1.0)) / sizes[:, 1]
+    names = ("false positive rate", "false negative rate")
+    replicated = dict(zip(names, _below(simulated_x, simulated_y), strict=True))
+    seen_x, seen_y = table[:, 0] / table[:, 1], table[:, 2] / table[:, 3]
+    observed = dict(zip(names, _below(seen_x, seen_y), strict=True))
     out = []
     for name, rates in replicated.items():
         statistics: list[tuple[str, Any]] = [("mean", np.mean)]
@@ -116,6 +118,11 @@ def predictive(
                 }
             )
     return out
+
+
+def _below(x: Array, y: Array) -> tuple[Array, Array]:
+    turn = x + y > 1.0
+    return np.where(turn, 1.0 - x, x), np.where(turn, 1.0 - y, y)
 
 
 def verdict(
@@ -231,7 +238,9 @@ def region(counts: ErrorCounts, found: Posterior, level: float) -> dict[str, Any
 def boundary(epsilon: float, delta: float) -> dict[str, list[float]]:
     """The lower left boundary of R(epsilon, delta), dense where it bends."""
     bend = (1.0 - delta) / (1.0 + np.exp(epsilon))
-    x = np.concatenate([np.linspace(0.0, bend, _CURVE // 2), np.linspace(bend, 1.0 - delta, _CURVE)])
+    x = np.concatenate(
+        [np.linspace(0.0, bend, _CURVE // 2), np.linspace(bend, 1.0 - delta, _CURVE)]
+    )
     y = np.maximum(1.0 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1.0 - delta - x))
     return {"x": x.tolist(), "y": np.maximum(y, 0.0).tolist()}
 
@@ -305,9 +314,7 @@ def chains(draws: Draws, exact: Posterior) -> dict[str, Any]:
         "strength": draws.parameters["strength"][0][shown].tolist(),
         "lag": list(range(lags + 1)),
         "autocorrelation": autocorrelation(values, lags).tolist(),
-        "autocorrelation_strength": autocorrelation(
-            draws.parameters["strength"][0], lags
-        ).tolist(),
+        "autocorrelation_strength": autocorrelation(draws.parameters["strength"][0], lags).tolist(),
         "acceptance": draws.acceptance,
         "effective_size": draws.effective_size(),
         "q05_minus_exact": float(differences[0]),

@@ -16,6 +16,8 @@ QUESTIONS = {
     "membership": "Can somebody who sees the model tell whether a record was used to train it?",
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
+    "retraining": "How well can somebody tell models trained with a record from models trained "
+    "without it?",
     "synthetic": "Can somebody who sees the model tell its training records from synthetic ones?",
 }
 """What each game asks, for a reader who has not met it."""
@@ -175,9 +177,79 @@ ATTRIBUTE = Words(
 )
 
 
+RETRAINING = Words(
+    yes="models trained with the record",
+    no="models trained without it",
+    each="a model",
+    one="trained with the record",
+    taken="taken for trained with the record",
+    happened="the record was used",
+    tell_apart="tell models trained with a record from models trained without it",
+    judgement="prior",
+    doubt="the priors are wrong",
+    hidden="error of the prior",
+    labels={
+        **LABELS,
+        "attacks": "attacks (pairs of dataset and record)",
+        "correlation_mean": "correlation of false positives and false negatives, posterior mean",
+        "correlation_sd": "correlation of false positives and false negatives, posterior spread",
+        "correlation_within_groups": "correlation of decisions within a group",
+        "false_negative_rate": "models trained with the record, not recognised",
+        "false_positive_rate": "models trained without the record, accused",
+        "highest_density": "highest-density region",
+        "if_strongest_attack": "epsilon, had every attack been the strongest possible (strength 1)",
+        "negatives": "models trained without the record",
+        "positives": "models trained with the record",
+        "q05": "5% quantile",
+        "q50": "median",
+        "q95": "95% quantile",
+        "sampler": "the published sampler",
+        "strength": "strength of the attacks (0: anything allowed, 1: the strongest possible)",
+        "tau_mean": "correlation of two decisions (tau), posterior mean",
+        "tau_sd": "correlation of two decisions (tau), posterior spread",
+    },
+    checks={
+        "predictive": (
+            "Do the counts look like the model's?",
+            "Tables of counts were drawn from the posterior. A probability near 0 says that the "
+            "observed value would be odd among them: attacks are then not spread evenly over the "
+            "region, as the model of the posterior has it. The bounds do not rest on that model.",
+        ),
+    },
+)
+
+GAMES = {"attribute": ATTRIBUTE, "retraining": RETRAINING}
+
+
 def words(game: str) -> Words:
     """The words of a game; those of membership for a game without its own."""
-    return ATTRIBUTE if game == "attribute" else MEMBERSHIP
+    return GAMES.get(game, MEMBERSHIP)
+
+
+def posterior_rows(posterior: Mapping[str, Any]) -> list[tuple[str, tuple[float, ...]]]:
+    """Names and quantiles (5%, 50%, 95%) of what a posterior holds, every delta of it."""
+    every = posterior.get("by_delta")
+    entries = every if isinstance(every, list) else [posterior]
+    out = []
+    for one in entries:
+        if not isinstance(one, Mapping):
+            continue
+        at = finite(one.get("delta"))
+        place = "" if at is None else f" at delta {at:g}"
+        for key, name in (
+            ("epsilon", f"epsilon{place}"),
+            ("strength", "strength of the attacks"),
+            ("if_strongest_attack", f"epsilon{place}, if every attack were the strongest"),
+        ):
+            given = one.get(key)
+            values = [
+                finite(given.get(q)) if isinstance(given, Mapping) else None
+                for q in ("q05", "q50", "q95")
+            ]
+            known = tuple(v for v in values if v is not None)
+            if len(known) == len(values):
+                out.append((name, known))
+    return out
 
 
 DEPTH = 4
