@@ -3,8 +3,8 @@
 Both are Metropolis-Hastings with averaged acceptance ratios: each step draws ``auxiliaries`` pairs
 of error rates per attack and compares the mean weights at the current and the proposed parameters.
 The auxiliaries come from ``q``: the unit square as published, or Beta distributions near the
-posterior of each error rate, which wastes far fewer; the weights are divided by the density of q, so
-both target the same posterior.
+posterior of each error rate, which wastes far fewer; the weights are divided by the density of q,
+so both target the same posterior.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def _spread_density(row: np.ndarray, x: float, y: float, square: bool) -> float:
     """The logarithm of q, up to a constant of the row."""
     if square:
         return 0.0
-    return (
+    return float(
         (row[0] / _WIDE - 0.5) * math.log(x)
         + ((row[1] - row[0]) / _WIDE - 0.5) * math.log(1.0 - x)
         + (row[2] / _WIDE - 0.5) * math.log(y)

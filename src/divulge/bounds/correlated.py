@@ -14,6 +14,7 @@ extended beta-binomial (Prentice 1986), which has the same mean and variance for
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Correlated:
-    """The marginal likelihood over tau and c, per pair of eps and s eps, or per eps if s is fixed."""
+    """The likelihood with tau and c integrated out: per pair of eps and s eps, or per eps."""
 
     mesh: Mesh
     delta: float
@@ -86,7 +87,7 @@ class CorrelatedGrowth:
     def __init__(self, counts: Array, tau: float, margins: str) -> None:
         self.counts, self.tau, self.margins = counts, tau, margins
         self.inflation = 1.0 + (counts[:, 1::2] - 1.0) * tau
-        self.kept: dict[tuple[bytes, bytes, bool], list[tuple[Array, ...]]] = {}
+        self.kept: dict[tuple[bytes, bytes, bool], list[tuple[Any, ...]]] = {}
 
     def at(self, c: float, e: Array, d: Array, along_delta: bool) -> Array:
         """The logarithms of dG/de, or dG/dd; what does not depend on c is kept."""
@@ -105,16 +106,11 @@ class CorrelatedGrowth:
             total[where] = np.logaddexp(total[where], part)
         return total
 
-    def _segments(self, e: Array, d: Array, along_delta: bool) -> list[tuple[Array, ...]]:
+    def _segments(self, e: Array, d: Array, along_delta: bool) -> list[tuple[Any, ...]]:
         """Nodes along each segment: place, logarithm without the copula, and both deviations."""
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
-        columns = tuple(self.counts[:, i, None] for i in range(4))
-        wide = (
-            columns[0] / (2 * v0),
-            columns[1] / (2 * v0),
-            columns[2] / (2 * v1),
-            columns[3] / (2 * v1),
-        )
+        x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))
+        wide = (x / (2 * v0), n0 / (2 * v0), y / (2 * v1), n1 / (2 * v1))
         swapped = (False, True, False, True)
         windows = [Segment(*four, e, d, along_delta) for four in mirrored(*wide)]
         top = np.max([w.height for w in windows], axis=0)
@@ -125,19 +121,19 @@ class CorrelatedGrowth:
             weights * np.pi * np.sin(0.5 * np.pi * nodes) * np.cos(0.5 * np.pi * nodes)
         )
         out = []
-        for window, four, swap in zip(windows, mirrored(*columns), swapped, strict=True):
+        for window, four, swap in zip(windows, mirrored(x, n0, y, n1), swapped, strict=True):
             where = window.height > top - _NEGLIGIBLE
             if not where.any():
                 continue
             row, column = np.nonzero(where)
             low, high = window.window(where, _DROP)
             w = np.maximum(low[:, None] + (high - low)[:, None] * place, 1e-300)
-            x = np.exp(-e[column])[:, None] * w
-            y = np.maximum(1.0 - d[column][:, None] - w, 1e-300)
+            at_w = np.exp(-e[column])[:, None] * w
+            across = np.maximum(1.0 - d[column][:, None] - w, 1e-300)
             first, second = (v1, v0) if swap else (v0, v1)
-            at_x, zx = self._margin(four[0][row], four[1][row], x, first[row])
-            at_y, zy = self._margin(four[2][row], four[3][row], y, second[row])
-            speed = -e[column][:, None] if along_delta else np.log(x)
+            at_x, zx = self._margin(four[0][row], four[1][row], at_w, first[row])
+            at_y, zy = self._margin(four[2][row], four[3][row], across, second[row])
+            speed = -e[column][:, None] if along_delta else np.log(at_w)
             base = at_x + at_y + speed + log_weights + np.log(high - low)[:, None]
             out.append((where, base, zx, zy))
         return out

@@ -49,7 +49,7 @@ def epsilon_by_row(counts: npt.ArrayLike, delta: float = 0.0, error: float = 0.0
     delta = check_delta(delta)
     x, y = upper_limits(counts, error).T
     best = np.maximum((1.0 - delta - y) / x, (1.0 - delta - x) / y)
-    return np.maximum(np.log(np.maximum(best, 1.0)), 0.0)
+    return np.asarray(np.log(np.maximum(best, 1.0)))
 
 
 def epsilon_from_errors(counts: npt.ArrayLike, delta: float = 0.0, error: float = 0.05) -> float:
@@ -79,10 +79,10 @@ def state(
 def draw_rates(
     epsilon: Array, strength: Array, delta: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Error rates uniform on ``R(eps, delta)`` without ``R(s eps, s delta)`` (eq. 2), one per entry.
+    """Error rates uniform on ``R(eps, delta)`` without ``R(s eps, s delta)`` (eq. 2).
 
-    The region is swept by a boundary that first moves along delta at s eps, then along eps at delta;
-    a moment is drawn by the area swept, then a place on the boundary by its speed there.
+    The region is swept by a boundary that first moves along delta at s eps, then along eps at
+    delta; a moment is drawn by the area swept, then a place on the boundary by its speed there.
     """
     e, s = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(strength, dtype=float))
     u = s * e

@@ -1,14 +1,14 @@
-"""The likelihood of epsilon and strength, with the unknown error rates integrated out exactly.
+r"""The likelihood of epsilon and strength, with the unknown error rates integrated out exactly.
 
 MCMC-DP-Est draws the true error rates of each attack from the uniform distribution on
-``R(eps, delta) \\ R(s eps, s delta)`` (eq. 2) and the counts from binomials (eq. 1). Then
+``R(eps, delta) \ R(s eps, s delta)`` (eq. 2) and the counts from binomials (eq. 1). Then
 
     p(X, Y | eps, s) is proportional to
         [G(eps, delta) - G(s eps, s delta)] / [|R(eps, delta)| - |R(s eps, s delta)|],
 
 with G from ``segments.py``. Numerator and denominator are sums of positive terms, in logarithms:
-with ``u = s eps``, first from (u, s delta) to (u, delta), then from (u, delta) to (eps, delta). As s
-tends to 1 the quotient tends to that of the derivatives along the ray (eps, delta).
+with ``u = s eps``, first from (u, s delta) to (u, delta), then from (u, delta) to (eps, delta). As
+s tends to 1 the quotient tends to that of the derivatives along the ray (eps, delta).
 """
 
 from __future__ import annotations

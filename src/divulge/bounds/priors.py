@@ -1,8 +1,8 @@
 """Priors of epsilon and of the attacks' strength.
 
-The published ones are a half-normal with variance 10 for epsilon and a uniform strength (MCMC-DP-Est,
-Sections 2.1.3 and 4.2). A strength may also be fixed: 1 says that every attack was the strongest
-possible on the worst pair of dataset and record (Remark 2).
+The published ones are a half-normal with variance 10 for epsilon and a uniform strength
+(MCMC-DP-Est, Sections 2.1.3 and 4.2). A strength may also be fixed: 1 says that every attack was
+the strongest possible on the worst pair of dataset and record (Remark 2).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class EpsilonPrior:
         if family not in FAMILIES or len(given) > most or not all(map(math.isfinite, given)):
             raise InputError(
                 f"Cannot read the prior {text!r}. Write half-normal:10 (variance), exponential:3 "
-                "(mean), uniform:20 (largest) or log-normal:1,1.5 (median, spread of the logarithm)."
+                "(mean), uniform:20 (largest) or log-normal:1,1.5 (median, spread of the log)."
             )
         if not given:
             return cls(family)
@@ -101,7 +101,7 @@ class EpsilonPrior:
         """
         if self.family == "uniform":
             return min(self.scale, _LARGEST)
-        return float(min(max(self.quantile(1.0 - _TAIL), reach), _LARGEST))
+        return min(max(float(self.quantile(1.0 - _TAIL)), reach), _LARGEST)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Draws:
 
     def quantile(self, q: npt.ArrayLike, of: str = "epsilon") -> Array:
         """Empirical quantiles over all chains."""
-        return np.asarray(np.quantile(self.parameters[of], q))
+        return np.asarray(np.quantile(self.parameters[of], np.asarray(q, dtype=float)))
 
     def effective_size(self, of: str = "epsilon") -> float:
         """Effective sample size over all chains."""

@@ -2,8 +2,8 @@
 
 ``R(e, d)`` are the pairs (type I error x, type II error y) that an (e, d)-DP mechanism allows
 (MCMC-DP-Est, Theorem 1). Its lower left boundary is the segment ``x = exp(-e) w, y = 1 - d - w``
-with ``0 <= w <= (1 - d) / (1 + exp(-e))`` and its mirror image in x = y; the upper right boundary is
-both, mirrored in (1/2, 1/2). With A ~ Beta(X+1, N0-X+1), B ~ Beta(Y+1, N1-Y+1) and
+with ``0 <= w <= (1 - d) / (1 + exp(-e))`` and its mirror image in x = y; the upper right boundary
+is both, mirrored at (1/2, 1/2). With A ~ Beta(X+1, N0-X+1), B ~ Beta(Y+1, N1-Y+1) and
 ``G(e, d) = P[(A, B) in R(e, d)]``,
 
     dG/de = sum over the four segments of  integral x f_A(x) f_B(y) dw,
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy.special import betaln
 
 Array = npt.NDArray[np.float64]
+Four = tuple[Array, Array, Array, Array]
 
 NODES = 24
 _DROP = 30.0
@@ -49,7 +50,7 @@ def log_growth(counts: Array, e: Array, d: Array | float, *, along_delta: bool =
     return np.asarray((top + np.log(total) - constant).reshape(shape))
 
 
-def mirrored(x: Array, n0: Array, y: Array, n1: Array) -> tuple[tuple[Array, ...], ...]:
+def mirrored(x: Array, n0: Array, y: Array, n1: Array) -> tuple[Four, Four, Four, Four]:
     """The counts as each of the four segments sees them."""
     return (x, n0, y, n1), (y, n1, x, n0), (n0 - x, n0, n1 - y, n1), (n1 - y, n1, n0 - x, n0)
 

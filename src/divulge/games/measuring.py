@@ -1,7 +1,7 @@
 """Measuring an attack by training again: Algorithms 2 to 5 of MCMC-DP-Est.
 
-``train(data, seed)`` is anything that returns a model, ``loss(model, record)`` its loss on the record.
-Models are trained with and without the record, in parallel, in pieces that survive a kill.
+``train(data, seed)`` is anything that returns a model, ``loss(model, record)`` its loss on the
+record. Models are trained with and without the record, in parallel, in pieces that survive a kill.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Measured:
     """Whether the models served as each other's shadow models (Algorithm 5)."""
 
     def row(self, level: float = 0.1) -> dict[str, int]:
-        """The counts at one target error, as a row of the table that ``divulge.retraining`` reads."""
+        """The counts at one target error: a row of the table that ``divulge.retraining`` reads."""
         at = np.flatnonzero(np.isclose(self.levels, level))
         require(at.size == 1, f"{level!r} is not among the target errors that were measured.")
         names = ("false_positives", "negatives", "false_negatives", "positives")
@@ -70,11 +70,11 @@ def measure(
 ) -> Measured:
     """Train ``models`` models without and with the record, and count the errors of LiRA's test.
 
-    ``base`` and ``record`` are arrays or tuples of arrays (features, labels, ...); ``add(base,
-    record)`` puts the record in, by default below the rows of each array. With ``cross_fed`` every
-    model is tested against all others (Algorithm 5: 2 ``models`` trainings, correlated counts);
-    without, each has ``shadows`` shadow models per side of its own (Algorithm 4: independent counts,
-    2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from the same models.
+    ``base`` and ``record`` are arrays or tuples of arrays (features, labels, ...);
+    ``add(base, record)`` puts the record in, by default below the rows of each array. With
+    ``cross_fed`` every model is tested against all others (Algorithm 5: 2 ``models`` trainings, correlated counts);
+    without, each has ``shadows`` shadow models per side of its own (Algorithm 4: independent
+    counts, 2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from the same models.
 
     With a ``folder`` finished pieces are kept and found again. They are named by the data, the
     numbers here and ``name``: give a name that changes whenever ``train`` or ``loss`` does.
@@ -113,8 +113,8 @@ def measure(
         own.append(table[:, 0])
         of0, of1 = table[:, 1 : 1 + shadows], table[:, 1 + shadows :]
         accused.append(parametric.independent(table[:, 0], of0, of1, target))
-    size = np.full(target.size, models)
-    counts = np.column_stack([accused[0].sum(axis=0), size, (~accused[1]).sum(axis=0), size])
+    total = np.full(target.size, models)
+    counts = np.column_stack([accused[0].sum(axis=0), total, (~accused[1]).sum(axis=0), total])
     return Measured(own[0], own[1], target, counts.astype(float), False)
 
 

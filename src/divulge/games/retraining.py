@@ -72,8 +72,8 @@ def audit(
     """The posterior of epsilon from error counts, and the bound that the same counts prove.
 
     ``table`` has the columns false_positives, negatives, false_negatives, positives, one row per
-    attack. ``correlated`` is for counts from cross-fed shadow models. ``group`` names a column whose
-    equal values mark dependent attacks, which are pooled. ``prior`` is that of epsilon
+    attack. ``correlated`` is for counts from cross-fed shadow models. ``group`` names a column
+    whose equal values mark dependent attacks, which are pooled. ``prior`` is that of epsilon
     (``half-normal:10``), ``strength`` a number or ``beta:1,1``. ``sampler`` draws that many times
     from the published sampler as a cross-check.
     """

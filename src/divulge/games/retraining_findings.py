@@ -139,14 +139,15 @@ def verdict(
     bound = bounds[0]
     value = floor_to(bound.value, 3)
     proved = (
-        f"With confidence {bound.confidence:.4g} epsilon at delta {found.delta:g} is at least {value:.3f}."
+        f"With confidence {bound.confidence:.4g} epsilon at delta {found.delta:g} is at least "
+        f"{value:.3f}."
         if bound.value > 0.0
         else f"No epsilon above 0 is proved at confidence {bound.confidence:.4g}."
     )
     sentence = (
         f"{proved} The posterior puts {level:.3g} of its probability between {low:.3g} and "
-        f"{high:.3g}, median {median:.3g}; that is a credible interval under the stated priors, not "
-        "a confidence bound."
+        f"{high:.3g}, median {median:.3g}; that is a credible interval under the stated priors, "
+        "not a confidence bound."
     )
     reasons = []
     if correlated:
@@ -269,8 +270,8 @@ def marginals(found: Posterior) -> dict[str, Any]:
 
 def joint(found: Posterior, level: float) -> dict[str, Any]:
     """The mass of each cell of a grid, and which cells form the highest-density region."""
-    e = np.linspace(*found.quantile([0.0005, 0.9975]), _CELLS + 1)
-    s = np.linspace(*found.quantile([0.0005, 0.9995], "strength"), _CELLS + 1)
+    ends = found.quantile([0.0005, 0.9975]), found.quantile([0.0005, 0.9995], "strength")
+    e, s = (np.linspace(low, high, _CELLS + 1) for low, high in ends)
     mass = found.joint(e, s)
     order = np.argsort(-mass, axis=None, kind="stable")
     inside = np.zeros(mass.size, dtype=bool)

@@ -168,7 +168,6 @@ def _density(diagnostics: Diagnostics, key: str, title: str) -> Drawing | None:
     if not rows:
         return None
     names = ["posterior", "prior"]
-    domain = {"domain": names}
     drawing = (
         chart(rows)
         .mark_line(strokeWidth=2)
@@ -178,11 +177,11 @@ def _density(diagnostics: Diagnostics, key: str, title: str) -> Drawing | None:
             order="place:Q",
             stroke=alt.Stroke(
                 "series:N",
-                scale=alt.Scale(range=[COLOURS["first"], COLOURS["second"]], **domain),
+                scale=alt.Scale(domain=names, range=[COLOURS["first"], COLOURS["second"]]),
                 legend=legend(900),
             ),
             strokeDash=alt.StrokeDash(
-                "series:N", scale=alt.Scale(range=[[1, 0], [7, 4]], **domain)
+                "series:N", scale=alt.Scale(domain=names, range=[[1, 0], [7, 4]])
             ),
             tooltip=tooltip(**{"curve": "series:N", title: "x:Q", "density": "y:Q"}),
         )

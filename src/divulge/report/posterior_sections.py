@@ -53,8 +53,8 @@ def posterior_sections() -> tuple[Section, ...]:
         Section(
             "sampler",
             "Does the published sampler agree?",
-            "Left: epsilon along its chain; it should wander quickly through its whole range. Right: "
-            "how long the chain remembers; the slower the fall, the fewer draws count.",
+            "Left: epsilon along its chain; it should wander quickly through its whole range. "
+            "Right: how long the chain remembers; the slower the fall, the fewer draws count.",
             (
                 Panel("trace", posterior_charts.trace, "Trace"),
                 Panel("autocorrelation", posterior_charts.autocorrelation, "Autocorrelation"),
