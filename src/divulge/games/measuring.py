@@ -72,9 +72,10 @@ def measure(
 
     ``base`` and ``record`` are arrays or tuples of arrays (features, labels, ...);
     ``add(base, record)`` puts the record in, by default below the rows of each array. With
-    ``cross_fed`` every model is tested against all others (Algorithm 5: 2 ``models`` trainings, correlated counts);
-    without, each has ``shadows`` shadow models per side of its own (Algorithm 4: independent
-    counts, 2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from the same models.
+    ``cross_fed`` every model is tested against all others (Algorithm 5: 2 ``models`` trainings,
+    correlated counts); without, each has ``shadows`` shadow models per side of its own (Algorithm
+    4: independent counts, 2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from
+    the same models.
 
     With a ``folder`` finished pieces are kept and found again. They are named by the data, the
     numbers here and ``name``: give a name that changes whenever ``train`` or ``loss`` does.

@@ -20,7 +20,7 @@ from divulge.mechanisms import (
     SubsampledGaussianMechanism,
     Tied,
 )
-from divulge.selftest import audits, labels
+from divulge.selftest import audits, labels, posteriors
 from divulge.selftest.case import Case
 from divulge.selftest.procedures import PROCEDURES, TAU, Procedure
 
@@ -115,7 +115,11 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
 
 def cases(*, quick: bool = False, only: str | None = None, skip: str | None = None) -> list[Case]:
     """All cases or the quick ones; with ``only`` in their label, without ``skip`` in it."""
-    chosen = [c for c in (*_all(), *audits.cases(), *labels.cases()) if c.quick or not quick]
+    chosen = [
+        c
+        for c in (*_all(), *audits.cases(), *labels.cases(), *posteriors.cases())
+        if c.quick or not quick
+    ]
     if only is not None:
         chosen = [c for c in chosen if only.lower() in c.label.lower()]
     if skip is not None:
