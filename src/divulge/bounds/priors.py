@@ -43,6 +43,10 @@ class EpsilonPrior:
             )
         sound = 1e-4 <= self.scale <= 1e6 and 1e-2 <= self.spread <= 10.0
         require(sound, f"The numbers of the prior {self} must be positive and of sensible size.")
+        require(
+            float(self.quantile(1.0 - 1e-3)) <= _LARGEST,
+            f"The prior {self} holds more than 0.1% above epsilon {_LARGEST:g}. Make it narrower.",
+        )
 
     @classmethod
     def parse(cls, text: str) -> EpsilonPrior:
