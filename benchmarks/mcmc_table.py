@@ -64,7 +64,8 @@ def main() -> None:
     args = parser.parse_args()
     table = Table(title="90% interval of epsilon, delta 0.001")
     for name in (
-        "", "paper", "exact, eq. 7", "off", "beta-binomial at 0", "independent", "Algorithm 6", "ESS",
+        "", "paper", "exact, eq. 7", "off", "beta-binomial at 0", "independent", "Algorithm 6",
+        "ESS",
     ):  # fmt: skip
         table.add_column(name, justify="left" if not name else "right")
     grid = {"taus": args.taus, "correlations": args.correlations, "resolution": args.resolution}
