@@ -73,8 +73,8 @@ def test_sensitivity_starts_with_the_prior_that_was_used(result):
 def test_one_row_says_that_the_strength_is_not_identified():
     found = divulge.retraining([[40, 100, 40, 100]], deltas=(0.0,))
     assert any("not identified" in reason for reason in found.verdict.reasons)
-    assert not any("not identified" in r for r in
-                   divulge.retraining([[40, 100, 40, 100]], strength=1).verdict.reasons)  # fmt: skip
+    known = divulge.retraining([[40, 100, 40, 100]], strength=1)
+    assert not any("not identified" in reason for reason in known.verdict.reasons)
 
 
 def test_counts_unlike_the_model_are_noticed():

@@ -24,7 +24,7 @@ from divulge.bounds.priors import EpsilonPrior, StrengthPrior
 from divulge.errors import require, require_probability
 from divulge.games import measuring, retraining_findings
 from divulge.games.error_counts import ErrorCounts, read_counts
-from divulge.games.membership import DELTAS, versions
+from divulge.games.provenance import DELTAS, versions
 from divulge.result import Result
 
 Array = npt.NDArray[np.float64]
