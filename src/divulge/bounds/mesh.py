@@ -17,7 +17,7 @@ from divulge.errors import require
 Array = npt.NDArray[np.float64]
 
 _BASE = 27.0
-_PEAK = 2.5
+_PEAK = 1.5
 """Nodes per factor e of epsilon, and per width of an observed point."""
 _REACH = 2.0
 _MOST = 360.0
