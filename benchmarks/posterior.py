@@ -5,8 +5,8 @@
 20 attacks with 100 models per side. The exact form is timed, and its error taken from a grid four
 times finer. The sampler (Algorithm 1, compiled) is run for a while; the standard error of its
 quantiles, by batches, falls with the root of the draws, so that the draws and the time it needs for
-a given accuracy follow. Two accuracies are shown: 1% of the quantile, and that of the exact form. Seconds are those
-of the processor, so that other work on the machine does not count.
+a given accuracy follow. Two accuracies are shown: 1% of the quantile, and that of the exact form.
+Seconds are those of the processor, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
