@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	$(BIN)/divulge demo --report report.html
 
 test: $(VENV)/.developing lint browser
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto -m 'not slow'
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
@@ -50,18 +50,21 @@ mst: $(VENV)/.developing
 
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
+	$(BIN)/python -m pytest -m slow
 
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
 	$(BIN)/python benchmarks/generators.py
+	$(BIN)/python benchmarks/posterior.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
 	$(BIN)/python experiments/label_limits.py
+	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from divulge.games.attribute import attribute
     from divulge.games.membership import membership
+    from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
     from divulge.result import Result
 
@@ -38,6 +39,7 @@ _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
     "membership": "divulge.games.membership",
     "synthetic": "divulge.games.synthetic",
+    "retraining": "divulge.games.retraining",
     "Result": "divulge.result",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "pieces",
     "report",
     "result",
+    "retraining",
     "selftest",
     "shift",
     "synthetic",

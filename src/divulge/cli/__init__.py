@@ -7,7 +7,17 @@ import sys
 import typer
 
 from divulge import __version__
-from divulge.cli import attribute, bound, check, demo, membership, report, selftest, synthetic
+from divulge.cli import (
+    attribute,
+    bound,
+    check,
+    demo,
+    membership,
+    report,
+    retraining,
+    selftest,
+    synthetic,
+)
 from divulge.errors import DivulgeError
 
 app = typer.Typer(
@@ -37,6 +47,7 @@ def _root(
 app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)
+app.command("retraining")(retraining.command)
 app.command("demo")(demo.command)
 app.command("check")(check.command)
 app.command("report")(report.command)

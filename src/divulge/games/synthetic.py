@@ -23,7 +23,7 @@ from divulge.games import contest
 from divulge.games import generated as generated_
 from divulge.games import synthetic_findings as findings
 from divulge.games.generated import Material, Work
-from divulge.games.membership import DELTAS, versions
+from divulge.games.provenance import DELTAS, versions
 from divulge.pieces import Pieces
 from divulge.result import Result
 

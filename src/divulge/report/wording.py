@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from divulge.report import synthetic_words
+from divulge.report import posterior_words, synthetic_words
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -18,6 +18,8 @@ QUESTIONS = {
     "membership": "Can somebody who sees the model tell whether a record was used to train it?",
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
+    "retraining": "How well can somebody tell models trained with a record from models trained "
+    "without it?",
     "synthetic": synthetic_words.QUESTION,
 }
 """What each game asks, for a reader who has not met it."""
@@ -191,12 +193,53 @@ SYNTHETIC = Words(
     checks={**synthetic_words.CHECKS, **CHECKS, **synthetic_words.CHECKS},
 )
 
-_GAMES = {"attribute": ATTRIBUTE, "synthetic": SYNTHETIC}
+RETRAINING = Words(
+    yes="models trained with the record",
+    no="models trained without it",
+    each="a model",
+    one="trained with the record",
+    taken="taken for trained with the record",
+    happened="the record was used",
+    tell_apart="tell models trained with a record from models trained without it",
+    judgement="prior",
+    doubt="the priors are wrong",
+    hidden="error of the prior",
+    labels={**LABELS, **posterior_words.LABELS},
+    checks=posterior_words.CHECKS,
+)
+
+GAMES = {"attribute": ATTRIBUTE, "retraining": RETRAINING, "synthetic": SYNTHETIC}
 
 
 def words(game: str) -> Words:
     """The words of a game; those of membership for a game without its own."""
-    return _GAMES.get(game, MEMBERSHIP)
+    return GAMES.get(game, MEMBERSHIP)
+
+
+def posterior_rows(posterior: Mapping[str, Any]) -> list[tuple[str, tuple[float, ...]]]:
+    """Names and quantiles (5%, 50%, 95%) of what a posterior holds, every delta of it."""
+    every = posterior.get("by_delta")
+    entries = every if isinstance(every, list) else [posterior]
+    out = []
+    for one in entries:
+        if not isinstance(one, Mapping):
+            continue
+        at = finite(one.get("delta"))
+        place = "" if at is None else f" at delta {at:g}"
+        for key, name in (
+            ("epsilon", f"epsilon{place}"),
+            ("strength", "strength of the attacks"),
+            ("if_strongest_attack", f"epsilon{place}, if every attack were the strongest"),
+        ):
+            given = one.get(key)
+            values = [
+                finite(given.get(q)) if isinstance(given, Mapping) else None
+                for q in ("q05", "q50", "q95")
+            ]
+            known = tuple(v for v in values if v is not None)
+            if len(known) == len(values):
+                out.append((name, known))
+    return out
 
 
 DEPTH = 4
