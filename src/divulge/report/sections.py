@@ -12,7 +12,7 @@ from divulge.report.wording import Words
 
 
 def sections(words: Words) -> tuple[Section, ...]:
-    """Every section, in the order of the page."""
+    """Every section, in the order of the page; those of a posterior where there can be one."""
     return (
         *(_synthetic() if words is wording.SYNTHETIC else ()),
         Section(
@@ -119,7 +119,7 @@ def sections(words: Words) -> tuple[Section, ...]:
             "computed each time. A wide spread means that it depends on chance.",
             (Panel("bootstrap", charts.bootstrap),),
         ),
-        *posterior_sections(),
+        *(posterior_sections() if words is wording.RETRAINING else ()),
     )  # fmt: skip
 
 
