@@ -112,8 +112,8 @@ def cumulated(log_density: Array) -> tuple[Array, Array]:
     """Logarithms of the integrals up to and from each of equidistant nodes.
 
     Between nodes the logarithm is a cubic, and Simpson's rule integrates its exponential. A cubic
-    through a peak that the nodes do not resolve can be anything: in the middle it may not rise above
-    both ends by more than ``_RISE``, nor fall below them.
+    through a peak that the nodes do not resolve can be anything: in the middle it may not rise
+    above both ends by more than ``_RISE``, nor fall below them.
     """
     v = log_density
     middle = np.empty((*v.shape[:-1], v.shape[-1] - 1))
