@@ -102,3 +102,18 @@ def test_bad_input():
         correlated(COUNTS, sigma_tau=0.0)
     with pytest.raises(InputError, match="more than one"):
         correlated([[0, 1, 0, 1]])
+
+
+def test_a_grid_too_coarse_for_the_extreme_correlations_does_no_harm():
+    """At tau near its least value and c near 1 the density is narrower than any step here."""
+    counts = np.array(
+        [[8.0, 100, 94, 100], [11, 100, 0, 100], [29, 100, 65, 100], [26, 100, 62, 100],
+         [29, 100, 27, 100], [6, 100, 100, 100], [36, 100, 8, 100], [10, 100, 12, 100],
+         [20, 100, 0, 100], [37, 100, 4, 100], [45, 100, 36, 100], [25, 100, 76, 100]]
+    )  # fmt: skip
+    q = [0.05, 0.5, 0.95]
+    coarse, fine = (
+        correlated(counts, 0.0, resolution=r, taus=6, correlations=6).posterior(*PRIORS)
+        for r in (0.3, 0.9)
+    )
+    assert coarse.quantile(q) == pytest.approx(fine.quantile(q), rel=5e-3)

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from divulge.bounds import mesh as meshes
 from divulge.bounds.error_rates import draw_rates
 from divulge.bounds.fixed import fixed_strength
-from divulge.bounds.likelihood import log_area, tabulate
+from divulge.bounds.likelihood import cumulated, log_area, tabulate
 from divulge.bounds.posterior import log_prior, of_likelihood, posterior
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
 from divulge.bounds.samplers import effective_size, sample_correlated, sample_independent
@@ -367,3 +367,10 @@ def test_an_independent_chain_has_its_full_size(rng):
     assert effective_size(rng.normal(size=(2, 4000))) > 6000
     walk = np.cumsum(rng.normal(size=4000))
     assert effective_size(walk) < 100
+
+
+def test_a_peak_between_the_nodes_is_not_made_up():
+    """The cubic through these logarithms rises to 113 in the middle."""
+    left, right = cumulated(np.array([-1000.0, -10.0, -10.0, -1000.0]))
+    assert left[-1] == pytest.approx(right[0])
+    assert -11.0 < left[-1] < -9.0

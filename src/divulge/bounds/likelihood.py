@@ -32,6 +32,7 @@ LogPrior = Callable[[Array, Array], Array]
 KEEP = 40.0
 """Pairs whose posterior density is lower than the largest by this much, in logarithms, are left."""
 _COARSE = 4
+_RISE = 0.5
 _CHUNK = 60_000
 
 
@@ -110,13 +111,17 @@ def gains(growth: Growth, mesh: Mesh, delta: float, across: int) -> Gains:
 def cumulated(log_density: Array) -> tuple[Array, Array]:
     """Logarithms of the integrals up to and from each of equidistant nodes.
 
-    Between nodes the logarithm is a cubic, and Simpson's rule integrates its exponential.
+    Between nodes the logarithm is a cubic, and Simpson's rule integrates its exponential. A cubic
+    through a peak that the nodes do not resolve can be anything: in the middle it may not rise
+    above both ends by more than ``_RISE``, nor fall below them.
     """
     v = log_density
     middle = np.empty((*v.shape[:-1], v.shape[-1] - 1))
     middle[..., 1:-1] = (9.0 * (v[..., 1:-2] + v[..., 2:-1]) - v[..., :-3] - v[..., 3:]) / 16.0
     middle[..., 0] = (3.0 * v[..., 0] + 6.0 * v[..., 1] - v[..., 2]) / 8.0
     middle[..., -1] = (3.0 * v[..., -1] + 6.0 * v[..., -2] - v[..., -3]) / 8.0
+    low, high = np.minimum(v[..., :-1], v[..., 1:]), np.maximum(v[..., :-1], v[..., 1:])
+    middle = np.clip(middle, low, high + _RISE)
     ends = np.logaddexp(v[..., :-1], v[..., 1:])
     cell = np.logaddexp(ends, np.log(4.0) + middle) - np.log(6.0)
     edge = np.full((*v.shape[:-1], 1), -np.inf)
