@@ -50,12 +50,14 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
+	$(BIN)/python benchmarks/leakage.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
 	$(BIN)/python experiments/label_limits.py
+	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.
