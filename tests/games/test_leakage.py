@@ -183,6 +183,9 @@ def test_constant_columns_are_an_error_unless_left_out():
     result = leakage(data, reference=reference, features="x_*", id="key", drop_constant=True)
     assert result.diagnostics["covariance"]["dropped_columns"] == ["x_9"]
     assert result.trials["columns"] == D
+    data["x_9"][17] = 5.0
+    with pytest.raises(InputError, match=r"'x_9' is 0.1 in every reference record but 5 in row 17"):
+        leakage(data, reference=reference, features="x_*", id="key", drop_constant=True)
 
 
 @pytest.mark.parametrize(
