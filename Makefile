@@ -58,6 +58,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/attribute.py
 	$(BIN)/python benchmarks/generators.py
 	$(BIN)/python benchmarks/posterior.py
+	$(BIN)/python benchmarks/leakage.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
@@ -65,6 +66,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/label_privacy.py
 	$(BIN)/python experiments/label_limits.py
 	$(BIN)/python experiments/mcmc_dp_est.py
+	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

@@ -21,6 +21,7 @@ LEVEL = {
     "curves": 1,
     "pieces": 2,
     "bounds": 2,
+    "exposure": 2,
     "mechanisms": 2,
     "shift": 3,
     "attacks": 3,

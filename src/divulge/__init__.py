@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         claims,
         curves,
         errors,
+        exposure,
         games,
         generators,
         mechanisms,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         trials,
     )
     from divulge.games.attribute import attribute
+    from divulge.games.leakage import leakage
     from divulge.games.membership import membership
     from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
+    "leakage": "divulge.games.leakage",
     "membership": "divulge.games.membership",
     "synthetic": "divulge.games.synthetic",
     "retraining": "divulge.games.retraining",
@@ -52,8 +55,10 @@ __all__ = [
     "claims",
     "curves",
     "errors",
+    "exposure",
     "games",
     "generators",
+    "leakage",
     "mechanisms",
     "membership",
     "models",

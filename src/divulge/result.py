@@ -76,7 +76,7 @@ class Verdict:
     """The finding in plain words."""
 
     status: str
-    """"leak", "no evidence" or "cannot conclude"."""
+    """"leak", "no evidence" or "cannot conclude"; "computed" where nothing was tested."""
     robust: bool
     sentence: str
     reasons: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("altair", reason="altair is in the extra report")
 
 import divulge
-from divulge.report import html, posterior_charts, wording
+from divulge.report import html, posterior_charts, posterior_text
 from divulge.result import Result
 
 CHARTS = ("region", "joint", "density-epsilon", "density-strength", "priors", "trace",
@@ -71,7 +71,7 @@ def test_an_odd_posterior_is_not_printed(result, odd):
     data = json.loads(result.dumps())
     data["posterior"] = odd
     found = Result.from_json(data)
-    assert wording.posterior_rows(odd) == []
+    assert posterior_text.posterior_rows(odd) == []
     assert "Probable under the priors" not in str(found)
     assert html.page(found)
 

@@ -12,6 +12,7 @@ from divulge.cli import (
     bound,
     check,
     demo,
+    leakage,
     membership,
     report,
     retraining,
@@ -48,6 +49,7 @@ app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)
 app.command("retraining")(retraining.command)
+app.command("leakage")(leakage.command)
 app.command("demo")(demo.command)
 app.command("check")(check.command)
 app.command("report")(report.command)

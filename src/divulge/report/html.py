@@ -85,7 +85,7 @@ def fragment(result: Result) -> str:
 
 def _common(result: Result) -> dict[str, Any]:
     status = result.verdict.status
-    concluded = status != "cannot conclude"
+    concluded = status not in ("cannot conclude", "computed")
     return {
         "title": f"{result.game[:1].upper()}{result.game[1:]} audit",
         "verdict": result.verdict,

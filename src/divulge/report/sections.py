@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from divulge.report import attribute_charts, charts, synthetic_charts, synthetic_words, wording
+from divulge.report import (
+    attribute_charts,
+    charts,
+    leakage_charts,
+    leakage_words,
+    synthetic_charts,
+    synthetic_words,
+    wording,
+)
 from divulge.report.posterior_sections import posterior_sections
 from divulge.report.section import ROWS, Panel, Section, scalars
 from divulge.report.wording import Words
@@ -15,6 +23,7 @@ def sections(words: Words) -> tuple[Section, ...]:
     """Every section, in the order of the page; those of a posterior where there can be one."""
     return (
         *(_synthetic() if words is wording.SYNTHETIC else ()),
+        *(_leakage() if words is wording.LEAKAGE else ()),
         Section(
             "overlap",
             "Do the two groups overlap?",
@@ -148,6 +157,18 @@ def _synthetic() -> tuple[Section, ...]:
             facts=_repeat_facts,
             numbers=synthetic_charts.spreads,
         ),
+    )  # fmt: skip
+
+
+def _leakage() -> tuple[Section, ...]:
+    """What only the leakage of single records shows."""
+    return (
+        Section("exposure", leakage_words.EXPOSURE, leakage_words.EXPOSURE_CAPTION,
+                (Panel("exposure", leakage_charts.exposure),)),
+        Section("power", leakage_words.POWER, leakage_words.POWER_CAPTION,
+                (Panel("power", leakage_charts.power),)),
+        Section("similar", leakage_words.SIMILAR, leakage_words.SIMILAR_CAPTION,
+                (Panel("similar", leakage_charts.similar),)),
     )  # fmt: skip
 
 

@@ -10,7 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.report import synthetic_text, synthetic_words, wording
+from divulge.report import (
+    leakage_text,
+    leakage_words,
+    posterior_text,
+    synthetic_text,
+    synthetic_words,
+    wording,
+)
 from divulge.result import Bound, Result, floor_to, plain
 
 if TYPE_CHECKING:
@@ -75,8 +82,9 @@ def print_result(result: Result, console: Console | None = None) -> None:
     said = synthetic_text.print_synthetic(result, console)
     if result.posterior:
         print_posterior(plain(result.posterior), console)
+    said |= leakage_text.print_leakage(result, console)
     for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
-        if content:
+        if set(content) - said:
             console.print(f"\n[bold]{title}[/bold]")
             table = Table(box=None, pad_edge=False, show_header=False)
             table.add_column(overflow="fold")
@@ -100,7 +108,7 @@ def print_posterior(posterior: Mapping[str, Any], console: Console) -> None:
     for name in ("5%", "median", "95%"):
         table.add_column(name, justify="right", no_wrap=True)
     found = 0
-    for name, values in wording.posterior_rows(posterior):
+    for name, values in posterior_text.posterior_rows(posterior):
         table.add_row(escape(name), *(f"{value:.3f}" for value in values))
         found += 1
     if not found:
@@ -114,7 +122,8 @@ _NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bou
 
 
 def _name(key: str, game: str) -> str:
-    names = synthetic_words.NAMES if game == "synthetic" else _NAMES
+    own = {"synthetic": synthetic_words.NAMES, "leakage": leakage_words.LABELS}
+    names = own.get(game, _NAMES)
     return names.get(key, key.replace("_", " "))
 
 

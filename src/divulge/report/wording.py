@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from divulge.report import posterior_words, synthetic_words
+from divulge.report import leakage_words, posterior_words, synthetic_words
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -21,6 +21,7 @@ QUESTIONS = {
     "retraining": "How well can somebody tell models trained with a record from models trained "
     "without it?",
     "synthetic": synthetic_words.QUESTION,
+    "leakage": leakage_words.QUESTION,
 }
 """What each game asks, for a reader who has not met it."""
 
@@ -31,6 +32,7 @@ MEANINGS = {
     "trials or a stronger attack may still prove one.",
     "cannot conclude": "The data at hand allow no answer in either direction, so no number is "
     "claimed.",
+    "computed": leakage_words.MEANING,
 }
 
 CHECKS = {
@@ -193,6 +195,21 @@ SYNTHETIC = Words(
     checks={**synthetic_words.CHECKS, **CHECKS, **synthetic_words.CHECKS},
 )
 
+LEAKAGE = Words(
+    yes="records in the mean",
+    no="records outside",
+    each="a record",
+    one="in the mean",
+    taken="accused",
+    happened="a record is in the mean",
+    tell_apart="tell records in the mean from others",
+    judgement="model of the mean",
+    doubt="the model of the mean is wrong",
+    hidden="error of the model",
+    labels=leakage_words.labels(LABELS),
+    checks={**leakage_words.CHECKS, **CHECKS},
+)
+
 RETRAINING = Words(
     yes="models trained with the record",
     no="models trained without it",
@@ -208,38 +225,17 @@ RETRAINING = Words(
     checks=posterior_words.CHECKS,
 )
 
-GAMES = {"attribute": ATTRIBUTE, "retraining": RETRAINING, "synthetic": SYNTHETIC}
+GAMES = {
+    "attribute": ATTRIBUTE,
+    "leakage": LEAKAGE,
+    "retraining": RETRAINING,
+    "synthetic": SYNTHETIC,
+}
 
 
 def words(game: str) -> Words:
     """The words of a game; those of membership for a game without its own."""
     return GAMES.get(game, MEMBERSHIP)
-
-
-def posterior_rows(posterior: Mapping[str, Any]) -> list[tuple[str, tuple[float, ...]]]:
-    """Names and quantiles (5%, 50%, 95%) of what a posterior holds, every delta of it."""
-    every = posterior.get("by_delta")
-    entries = every if isinstance(every, list) else [posterior]
-    out = []
-    for one in entries:
-        if not isinstance(one, Mapping):
-            continue
-        at = finite(one.get("delta"))
-        place = "" if at is None else f" at delta {at:g}"
-        for key, name in (
-            ("epsilon", f"epsilon{place}"),
-            ("strength", "strength of the attacks"),
-            ("if_strongest_attack", f"epsilon{place}, if every attack were the strongest"),
-        ):
-            given = one.get(key)
-            values = [
-                finite(given.get(q)) if isinstance(given, Mapping) else None
-                for q in ("q05", "q50", "q95")
-            ]
-            known = tuple(v for v in values if v is not None)
-            if len(known) == len(values):
-                out.append((name, known))
-    return out
 
 
 DEPTH = 4

@@ -1,0 +1,1 @@
+"""How exposed is one record through a mean? Covariances without d x d, leakage, exact curves."""
