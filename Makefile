@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost selftest benchmarks experiments fashion peers clean
+.PHONY: demo test lint browser catboost mst dpsgd selftest benchmarks experiments fashion peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	$(BIN)/divulge demo --report report.html
 
 test: $(VENV)/.developing lint browser
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto -m 'not slow'
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
@@ -43,19 +43,36 @@ catboost: $(VENV)/.developing
 	$(PIP) install --editable '.[catboost]'
 	$(BIN)/python -m pytest tests/mechanisms -k "catboost or CatBoost"
 
+# mbi brings jax, so its test is not part of `make test`.
+mst: $(VENV)/.developing
+	$(PIP) install --editable '.[generators]'
+	$(BIN)/python -m pytest tests/generators
+
+# torch and Opacus are large, so their tests are not part of `make test`.
+dpsgd: $(VENV)/.developing
+	$(PIP) install --editable '.[dpsgd]'
+	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
+	$(BIN)/python -m pytest -m slow
 
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
+	$(BIN)/python benchmarks/generators.py
+	$(BIN)/python benchmarks/posterior.py
+	$(BIN)/python benchmarks/leakage.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
 	$(BIN)/python experiments/label_limits.py
+	$(BIN)/python experiments/mcmc_dp_est.py
+	$(BIN)/python experiments/per_datum.py
+	$(BIN)/python experiments/dp_sgd.py --plain
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from divulge.games.attribute import attribute
     from divulge.games.leakage import leakage
     from divulge.games.membership import membership
+    from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
     from divulge.result import Result
 
@@ -42,6 +43,7 @@ _FUNCTIONS = {
     "leakage": "divulge.games.leakage",
     "membership": "divulge.games.membership",
     "synthetic": "divulge.games.synthetic",
+    "retraining": "divulge.games.retraining",
     "Result": "divulge.result",
 }
 
@@ -68,6 +70,7 @@ __all__ = [
     "pieces",
     "report",
     "result",
+    "retraining",
     "selftest",
     "shift",
     "synthetic",

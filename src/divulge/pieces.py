@@ -1,8 +1,9 @@
 """Long work in pieces that survive a kill: computed once, kept on disk, checked when read back.
 
-A piece is named by what it was computed from (its inputs, its parameters and the version of
-divulge), so a second run finds it and a changed input does not. The file starts with the SHA-256 of
-its content: what was cut off or altered is computed again. Arrays and tables only, never pickle.
+A piece is named by what it was computed from (its inputs, its parameters and the versions of
+divulge, numpy and scikit-learn), so a second run finds it and a changed input does not. The file
+starts with the SHA-256 of its content: what was cut off or altered is computed again. Arrays and
+tables only, never pickle.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,8 @@ class Pieces:
         """Where a piece is or would be."""
         if self.folder is None:
             return None
-        text = json.dumps([name, __version__, plain(inputs)], sort_keys=True, default=str)
+        made_by = [__version__, *(metadata.version(p) for p in ("numpy", "scikit-learn"))]
+        text = json.dumps([name, made_by, plain(inputs)], sort_keys=True, default=str)
         return self.folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.piece"
 
     def _read(self, name: str, inputs: Mapping[str, Any]) -> bytes | None:

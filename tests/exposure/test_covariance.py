@@ -121,6 +121,20 @@ def test_constant_columns_are_named():
         estimate_covariance(data, names=["a", "b", "age", "d"])
 
 
+@pytest.mark.parametrize(("count", "columns"), [(300, 12), (30, 80)])
+@pytest.mark.parametrize("kind", ["ledoit-wolf", "diagonal"])
+def test_constant_columns_may_be_left_to_the_noise(count, columns, kind):
+    data, z = records(count, columns), records(5, columns, seed=1)
+    apart = estimate_covariance(data, kind).with_noise(2.0)
+    with_flat = np.column_stack([data, np.full(count, 7.0)])
+    model = estimate_covariance(with_flat, kind, allow_constant=True)
+    moved = np.column_stack([z, np.full(5, 9.0)])
+    with pytest.raises(InputError, match=r"no variance|cannot be inverted"):
+        model.mahalanobis(moved)
+    noisy = model.with_noise(2.0).mahalanobis(moved)
+    np.testing.assert_allclose(noisy, apart.mahalanobis(z) + 2.0**2 / 2.0, rtol=1e-9)
+
+
 def test_too_few_references():
     with pytest.raises(InputError, match=r"needs at least 21 reference records\. Found 15"):
         estimate_covariance(records(15, 20), "empirical")

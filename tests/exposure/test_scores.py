@@ -111,6 +111,11 @@ def test_many_records_are_joined_on_a_grid():
     np.testing.assert_allclose(joined[:500], exact, atol=1e-6)
 
 
+def test_many_equal_records():
+    same = scores.epsilon(np.full(30_000, 0.7), 1e-5)
+    assert same == pytest.approx(np.full(30_000, float(scores.epsilon(0.7, 1e-5))))
+
+
 def test_extremes():
     assert float(scores.epsilon(0.0, 1e-5)) == 0.0
     assert float(scores.epsilon(1e8, 1e-5)) == math.inf

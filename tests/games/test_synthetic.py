@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from divulge import tables
 from divulge.errors import InputError
+from divulge.games import generated, one_by_one
 from divulge.games.synthetic import synthetic
-from divulge.result import Result
+from divulge.result import Bound, Result, Verdict
 
 D = 5
 
@@ -195,6 +197,53 @@ def test_stages_are_told():
     )
     for word in ("generating", "asking the target", "helpers", "baseline and attack"):
         assert any(word in stage for stage in told), word
+
+
+def test_real_nonmembers_are_a_negative_control(leaking):
+    assert leaking.diagnostics["negative_control"]["status"] == "no evidence"
+    assert leaking.measurements["negative_control_epsilon"] == 0.0
+    assert not any("--nonmembers" in reason for reason in leaking.verdict.reasons)
+
+
+def test_without_a_control_nothing_is_robust():
+    data = records(2500, 16)
+    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
+    found = synthetic(data, model=model, label="y", generator=Known())
+    assert found.verdict.status == "leak"
+    assert not found.verdict.robust
+    assert any("--nonmembers" in reason for reason in found.verdict.reasons)
+
+
+def test_what_the_control_proves_is_deducted():
+    bounds = (
+        Bound("epsilon", 1.0, 0.95, "bet", "t", (), "prior", 0.0, True),
+        Bound("mu", 0.4, 0.95, "recursion", "t", (), "balanced", None, True),
+    )
+    verdict = Verdict("leak", True, "")
+    found = Result("synthetic", verdict, bounds, {}, {}, {}, {})
+    false = Result("synthetic", verdict, (replace(bounds[0], value=0.3),), {}, {}, {}, {})
+    left = one_by_one.less_control(found, false)
+    assert [b.value for b in left.bounds] == [pytest.approx(0.7), 0.4]
+    assert left.measurements["gamma_star"] == pytest.approx(np.exp(0.7))
+    assert left.measurements["negative_control_epsilon"] == 0.3
+
+
+def test_generated_records_may_be_sorted_and_the_seed_fixes_everything():
+    data, made = records(1200, 17), records(1200, 18)
+    order = np.argsort(made["y"], kind="stable")
+    made = {k: v[order] for k, v in made.items()}
+    model = fitted(RandomForestClassifier(20), data)
+    one, two = (synthetic(data, model=model, label="y", generated=made, rng=5) for _ in range(2))
+    assert one.verdict.status == "leak"
+    assert one.dumps() == two.dumps()
+
+
+def test_a_frozen_target_is_not_its_own_helper():
+    frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn before 1.6")
+    kept = frozen.FrozenEstimator(fitted(LogisticRegression(), records(500, 19)))
+    assert generated._same_kind(kept, 0)[1] == "HistGradientBoostingClassifier"
+    assert "LogisticRegression" in generated._same_kind(LogisticRegression(), 0)[1]
+    assert generated._same_kind(RandomForestClassifier(), 7)[0].random_state == 7
 
 
 MODEL = fitted(LogisticRegression(), records(500, 14))

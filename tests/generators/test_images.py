@@ -9,7 +9,7 @@ import pytest
 from divulge import tables
 from divulge.errors import InputError
 from divulge.generators.copies import exact_copies, same_schema
-from divulge.generators.images import PixelMixture
+from divulge.generators.images import PixelMixture, with_margins
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,15 @@ def test_embeddings_in_one_column(rng):
     made = PixelMixture(components=6).generate(source, 50, rng)
     assert made.schema == source.schema
     assert {len(v) for v in made["e"].to_list()} == {6}
+
+
+def test_margins_are_those_of_the_images(rng):
+    images = np.column_stack([rng.normal(size=100), np.repeat([0.0, 1.0], [80, 20])])
+    drawn = rng.normal(3.0, 2.0, size=(50, 2))
+    found = with_margins(drawn, images)
+    np.testing.assert_array_equal(found.argsort(axis=0)[:, 0], drawn.argsort(axis=0)[:, 0])
+    assert (found[:, 1] == 0.0).sum() == 40
+    assert found[:, 0].mean() == pytest.approx(images[:, 0].mean(), abs=0.05)
 
 
 def test_few_records_and_one_pixel(rng):

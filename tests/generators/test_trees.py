@@ -85,7 +85,7 @@ def test_draws_stay_in_the_leaf(rng):
 
 
 def test_settings():
-    assert SequentialTrees().settings == {"trees": 10, "leaf": 5}
+    assert SequentialTrees().settings == {"trees": 10, "leaf": 10}
     with pytest.raises(InputError, match="leaf must be at least 1"):
         SequentialTrees(leaf=0)
     with pytest.raises(InputError, match="trees must be at least 1"):

@@ -11,15 +11,28 @@ import pytest
 from devtools import Browser, find
 from sample import HOSTILE, attribute, hostile, leak, undecided
 
+import divulge
 from divulge.report import html, wording
 from divulge.report.sections import sections
-from divulge.result import floor_to
+from divulge.result import Result, floor_to
 
 CHROMIUM = find()
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium found: install Debian's chromium or set DIVULGE_CHROMIUM"
 )
-RESULTS = {"leak": leak, "attribute": attribute, "hostile": hostile, "undecided": undecided}
+
+
+def retraining() -> Result:
+    return divulge.retraining([[5, 60, 9, 60], [8, 60, 3, 60]], deltas=(1e-3,), sampler=1000)
+
+
+RESULTS = {
+    "leak": leak,
+    "attribute": attribute,
+    "hostile": hostile,
+    "retraining": retraining,
+    "undecided": undecided,
+}
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +73,8 @@ def complaints(browser: Browser) -> list[str]:
         ("attribute", 420, True),
         ("hostile", 1280, True),
         ("hostile", 390, False),
+        ("retraining", 1280, False),
+        ("retraining", 390, True),
         ("undecided", 390, False),
     ],
 )

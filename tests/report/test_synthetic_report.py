@@ -85,7 +85,7 @@ def test_a_newcomer_is_told_what_is_compared(text: str) -> None:
         "The attack sees what the model says as well",
         "the gap between the two is what matters",
         "share of the guesses that were right",
-        "They show the spread of the measurement; they are not a bound.",
+        "it is the spread of splits and coins alone, and not a bound.",
         "bars below count generated records",
         "the share of generated records wrongly taken for members",
         "Few taken for members",

@@ -158,3 +158,45 @@ def test_exact_interval():
     assert low == 0.0
     assert high == pytest.approx(0.0362, abs=1e-3)
     assert exact_interval(100, 100)[1] == 1.0
+
+
+def test_the_ranks_of_a_true_posterior_are_uniform():
+    from divulge.selftest.posteriors import Calibration
+
+    play = Calibration("epsilon", "lower end", attacks=2, models=30, delta=0.0)
+    ranks = np.sort([play.rank(np.random.default_rng([5, k])) for k in range(120)])
+    uniform = (np.arange(120) + 0.5) / 120
+    assert np.max(np.abs(ranks - uniform)) < 1.63 / np.sqrt(120)  # Kolmogorov, 1%
+
+
+def test_a_posterior_that_forgets_the_strength_is_caught(monkeypatch):
+    """Strength 1 assumed, as in Remark 2: the intervals are far too narrow."""
+    from divulge.bounds.priors import StrengthPrior
+    from divulge.selftest import posteriors
+
+    honest = posteriors.posterior
+
+    def overconfident(counts, delta, *, epsilon_prior, strength):
+        return honest(counts, delta, epsilon_prior=epsilon_prior, strength=StrengthPrior(fixed=1.0))
+
+    monkeypatch.setattr(posteriors, "posterior", overconfident)
+    case = next(
+        c for c in selftest.cases() if "posterior of epsilon, rank in the upper end" in c.label
+    )
+    (row,) = selftest.run([dataclasses.replace(case, share=1.0)], repetitions=60)
+    assert not row.holds
+
+
+def test_an_error_bound_without_the_split_is_caught(monkeypatch):
+    from divulge.bounds import error_rates
+    from divulge.selftest import posteriors
+
+    honest = error_rates.epsilon_from_errors
+    monkeypatch.setattr(
+        posteriors, "epsilon_from_errors", lambda c, d, error: honest(c, d, min(0.99, 10 * error))
+    )
+    chosen = [
+        c for c in selftest.cases() if c.bound.startswith("clopper") and "1 attacks" in c.label
+    ]
+    rows = selftest.run(chosen, repetitions=200)
+    assert not all(row.holds for row in rows)

@@ -14,6 +14,7 @@ from divulge.bounds.counting import (
     zero_run_epsilon_lower_bound,
 )
 from divulge.bounds.counts import check_delta
+from divulge.bounds.error_rates import epsilon_from_errors
 from divulge.bounds.guessing import Counts, Target, calibrated, top_guesses, union
 from divulge.bounds.recursion import epsilon_lower_bound as recursion_epsilon_lower_bound
 from divulge.bounds.recursion import largest_rejected, mu_lower_bound, rejects, sweep
@@ -30,6 +31,7 @@ __all__ = [
     "bet_given",
     "binomial_epsilon_lower_bound",
     "calibrated",
+    "epsilon_from_errors",
     "epsilon_lower_bound",
     "largest_rejected",
     "mu_lower_bound",

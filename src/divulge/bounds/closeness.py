@@ -107,6 +107,7 @@ def both_kinds(score: Array, truth: Array, *, error: float, rng: np.random.Gener
     the fixed grid.
     """
     require_probability("error", error)
+    require(truth.size >= 2, f"Guesses of both kinds need two trials. Found {truth.size}.")
     shuffled = rng.permutation(truth.size)
     ranked = truth[shuffled[np.argsort(-score[shuffled], kind="stable")]] > 0.0
     each = np.maximum(levels(truth.size, "grid") // 2, 1)

@@ -16,6 +16,7 @@ from divulge.cli import (
     leakage,
     membership,
     report,
+    retraining,
     selftest,
     synthetic,
 )
@@ -48,6 +49,7 @@ def _root(
 app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)
+app.command("retraining")(retraining.command)
 app.command("leakage")(leakage.command)
 app.add_typer(canaries.app, name="canaries")
 app.command("demo")(demo.command)

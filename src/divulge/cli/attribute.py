@@ -79,7 +79,7 @@ def command(
     audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.attribute import attribute
-    from divulge.games.membership import DELTAS
+    from divulge.games.provenance import DELTAS
     from divulge.models import load
     from divulge.report import progress
 

@@ -78,7 +78,8 @@ def command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.corrections import CORRECTIONS
-    from divulge.games.membership import DELTAS, membership
+    from divulge.games.membership import membership
+    from divulge.games.provenance import DELTAS
     from divulge.report import progress
 
     output.check(report, claim)

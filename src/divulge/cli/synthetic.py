@@ -80,7 +80,7 @@ def command(
 
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
-    from divulge.games.membership import DELTAS
+    from divulge.games.provenance import DELTAS
     from divulge.games.synthetic import synthetic
     from divulge.models import load
     from divulge.report import progress

@@ -144,7 +144,11 @@ class Covariance:
 
     @cached_property
     def _base(self) -> Array:
-        return self.diagonal + self.noise
+        base = self.diagonal + self.noise
+        if self.matrix is None and not np.all(base > 0.0):
+            column = int(np.argmin(base))
+            raise InputError(f"Column {column} has no variance. Add noise, or leave it out.")
+        return base
 
     @cached_property
     def _root(self) -> Array:
@@ -223,12 +227,17 @@ def known(mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Covariance:
 
 
 def estimate_covariance(
-    reference: npt.ArrayLike, kind: str = LEDOIT_WOLF, names: Sequence[str] | None = None
+    reference: npt.ArrayLike,
+    kind: str = LEDOIT_WOLF,
+    names: Sequence[str] | None = None,
+    *,
+    allow_constant: bool = False,
 ) -> Covariance:
     """Mean and covariance of reference records: 'ledoit-wolf', 'diagonal' or 'empirical'.
 
     InputError for a constant column (by name), for too few records and for values that are not
-    finite. Beyond DENSE columns the correlations come from LARGEST_FACTOR records at most.
+    finite. Beyond DENSE columns the correlations come from LARGEST_FACTOR records at most. With
+    ``allow_constant`` a constant column has variance 0, and noise must be added before use.
     """
     rows = np.asarray(reference)
     require(
@@ -244,7 +253,7 @@ def estimate_covariance(
             f"The covariance {kind!r} of {columns} columns needs at least {needed} reference "
             f"records. Found {count}. Give more{other}."
         )
-    mean, variance = _moments(rows, names)
+    mean, variance = _moments(rows, names, allow_constant)
     if kind == DIAGONAL:
         return Covariance(mean, variance, kind=kind, references=count)
     if kind == EMPIRICAL:
@@ -259,7 +268,9 @@ def estimate_covariance(
     return _ledoit_wolf(rows, mean, variance)
 
 
-def _moments(rows: npt.NDArray[np.generic], names: Sequence[str] | None) -> tuple[Array, Array]:
+def _moments(
+    rows: npt.NDArray[np.generic], names: Sequence[str] | None, allow_constant: bool
+) -> tuple[Array, Array]:
     """Mean and variance (divided by the count) per column, in two passes."""
     count, columns = rows.shape
 
@@ -278,7 +289,9 @@ def _moments(rows: npt.NDArray[np.generic], names: Sequence[str] | None) -> tupl
         squares += ((np.asarray(rows[s], dtype=float) - mean) ** 2).sum(axis=0)
     variance = squares / count
     flat = np.flatnonzero(np.sqrt(variance) <= _FLAT * np.abs(mean))
-    if flat.size:
+    if flat.size and allow_constant:
+        variance[flat] = 0.0
+    elif flat.size:
         shown = ", ".join(name(int(j)) for j in flat[:8]) + (", ..." if flat.size > 8 else "")
         one = flat.size == 1
         raise InputError(
@@ -304,21 +317,23 @@ def _ledoit_wolf(rows: npt.NDArray[np.generic], mean: Array, variance: Array) ->
     if columns > DENSE and count > LARGEST_FACTOR:
         used = rows[np.linspace(0, count - 1, LARGEST_FACTOR).astype(np.intp)]
     number = used.shape[0]
+    live = int((variance > 0.0).sum())
+    square = np.where(variance > 0.0, variance, np.inf)  # a constant column has no part in it
     fourth = 0.0
     for s in slices(number, columns):
-        standard = (np.asarray(used[s], dtype=float) - mean) ** 2 / variance
+        standard = (np.asarray(used[s], dtype=float) - mean) ** 2 / square
         fourth += float((standard.sum(axis=1) ** 2).sum())
     matrix = factor = None
     if columns <= number:
         matrix = _scatter(used, mean) / number
-        scale = np.sqrt(variance)
+        scale = np.sqrt(square)
         standard = matrix / scale / scale[:, None]
         norm, trace = float((standard**2).sum()), float(np.trace(standard))
     else:
         factor = (np.asarray(used, dtype=float) - mean) / np.sqrt(number)
-        gram = (factor / variance) @ factor.T
+        gram = (factor / square) @ factor.T
         norm, trace = float((gram**2).sum()), float(np.trace(gram))
-    shrinkage, level = _shrinkage(fourth, norm, trace, number, columns)
+    shrinkage, level = _shrinkage(fourth, norm, trace, number, max(1, live))
     if matrix is not None:
         matrix *= 1.0 - shrinkage
     if factor is not None:

@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
 from divulge.errors import CannotConclude, InputError, require, require_probability
 from divulge.games import attribute_bounds, attribute_findings
-from divulge.games.membership import DELTAS, versions
+from divulge.games.provenance import DELTAS, versions
 from divulge.games.values import Records, read_records
 from divulge.result import Result
 from divulge.shift import students, values

@@ -23,7 +23,7 @@ from divulge.games.contest import Seen, least_records
 from divulge.generators.base import Generator
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.pieces import Pieces
-from divulge.shift.features import encode
+from divulge.shift.features import encode, whole
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
@@ -180,6 +180,8 @@ def gather(
         )
         count = min(taught.size, MOST_HELPED) + order.size
         made = _generate(lessons, count, generator, work)
+    else:
+        made = made[rng.permutation(len(made))]  # files are often sorted
     odd = same_schema(members.select(*columns.all), made)
     made = made.select(*columns.all)
     copies = exact_copies(members.select(*columns.record), made.select(*columns.record))
@@ -231,7 +233,7 @@ def gather(
         taught=int(taught.size),
         helper=name,
         generator="given" if generated is not None else generator.name if generator else "none",
-        complete=model is not None,
+        complete=model is not None and whole(played, columns.record, encoded),
     )
 
 
@@ -314,9 +316,18 @@ def _same_kind(model: Any, seed: int) -> tuple[Any, str]:
     """An untrained copy of the target where scikit-learn can make one, else boosting."""
     from sklearn.base import BaseEstimator, clone
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
 
     if isinstance(model, BaseEstimator):
-        return clone(model), f"untrained copy of {type(model).__name__}"
+        copy = clone(model)
+        seeds = {k: seed for k in copy.get_params() if k.split("__")[-1] == "random_state"}
+        try:
+            check_is_fitted(copy)  # a frozen part stays fitted: it would be its own helper
+        except NotFittedError:
+            return copy.set_params(**seeds), f"untrained copy of {type(model).__name__}"
+        except TypeError:
+            pass
     return HistGradientBoostingClassifier(random_state=seed), "HistGradientBoostingClassifier"
 
 

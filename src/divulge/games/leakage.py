@@ -199,9 +199,26 @@ def read_tables(
         if flat.any():
             dropped = tuple(n for n, f in zip(own.names, flat, strict=True) if f)
             require(not flat.all(), "Every feature is constant over the reference records.")
+            _refuse_outside(own, theirs, flat)
             own, theirs = own.columns(~flat), theirs.columns(~flat)
     inputs = (tables.fingerprint(data, frame, "data"), tables.fingerprint(reference, other, there))
     return Tables(own, theirs, _ids(frame, id), dropped, inputs)
+
+
+def _refuse_outside(
+    own: records_.Records, theirs: records_.Records, flat: npt.NDArray[np.bool_]
+) -> None:
+    """A record that differs where the reference never does is exposed beyond any distance."""
+    for j in np.flatnonzero(flat):
+        differs = own.matrix[:, j] != theirs.matrix[0, j]
+        if differs.any():
+            row = int(np.argmax(differs))
+            raise InputError(
+                f"Column {own.names[j]!r} is {theirs.matrix[0, j]:g} in every reference record but "
+                f"{own.matrix[row, j]:g} in row {row} of the data ({int(differs.sum())} such "
+                "rows): leaving it out would hide what gives these records away. Give more "
+                "reference records, or leave the column out of the features."
+            )
 
 
 def _ids(frame: tables.Frame, id: str | None) -> Any:

@@ -12,7 +12,7 @@ from divulge.exposure import scores
 from divulge.exposure.covariance import Covariance
 from divulge.exposure.records import shared_rows
 from divulge.exposure.scores import Release
-from divulge.games.membership import versions
+from divulge.games.provenance import versions
 from divulge.result import Result, Verdict
 
 if TYPE_CHECKING:

@@ -6,10 +6,8 @@ every rule are fixed by the seed before a truth is looked at.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from divulge.errors import CannotConclude, InputError, require, require_probabil
 from divulge.games import corrections as corrections_
 from divulge.games import draw as draw_
 from divulge.games import findings, scoring
+from divulge.games.provenance import DELTAS, versions
 from divulge.result import Result
 from divulge.shift import adjust
 from divulge.shift.features import Features, duplicates, encode
@@ -28,7 +27,6 @@ from divulge.shift.propensity import CALIBRATIONS
 from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
-DELTAS = (1e-5,)
 
 
 @dataclass(frozen=True)
@@ -303,9 +301,3 @@ def audit_pools(
         n_jobs=n_jobs,
         progress=progress,
     )
-
-
-def versions() -> dict[str, str]:
-    """What computed the result."""
-    names = ("divulge", "numpy", "scipy", "scikit-learn", "numba")
-    return {"python": platform.python_version(), **{n: metadata.version(n) for n in names}}

@@ -23,7 +23,7 @@ from divulge.games import contest
 from divulge.games import generated as generated_
 from divulge.games import synthetic_findings as findings
 from divulge.games.generated import Material, Work
-from divulge.games.membership import DELTAS, versions
+from divulge.games.provenance import DELTAS, versions
 from divulge.pieces import Pieces
 from divulge.result import Result
 
@@ -62,7 +62,8 @@ def synthetic(
     with the same columns. Without ``generated`` the named ``generator`` learns from a part of the
     members; ``drop_poor`` is the share of its samples that a filter may remove as poor. A helper
     is trained on generated records where there is a label; ``helper_loss`` names columns with the
-    losses of the user's own. ``nonmembers`` are real ones, for comparison only. ``rule`` says which
+    losses of the user's own. ``nonmembers`` are real ones, for comparison and as a negative
+    control: against generated records they must look like members to no audit. ``rule`` says which
     levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
     mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
     Finished stages are kept in the folder ``cache``.
@@ -137,13 +138,13 @@ def play(
     games = [
         _contest(material, material.generated, k, repeats, error, work) for k in range(repeats)
     ]
-    outside = None
+    outside = control = None
     if material.outside.size:
         outside = _contest(material, material.outside, 0, 1, error, work)
+        control = _contest(material, material.generated, 0, 1, error, work, control=True)
     return findings.result(
         material,
-        games,
-        outside,
+        findings.Played(games, outside, control),
         setting,
         seed=work.seed,
         progress=work.progress,
@@ -152,11 +153,21 @@ def play(
 
 
 def _contest(
-    material: Material, other: Index, number: int, repeats: int, error: float, work: Work
+    material: Material,
+    other: Index,
+    number: int,
+    repeats: int,
+    error: float,
+    work: Work,
+    *,
+    control: bool = False,
 ) -> contest.Contest:
     """One contest, from its piece if it was finished before."""
+    real = material.outside if control else material.real
     stage = "baseline and attack"
-    if other is material.outside:
+    if control:
+        stage += ", negative control"
+    elif other is material.outside:
         stage += ", real non-members"
     elif repeats > 1:
         stage += f", repeat {number + 1} of {repeats}"
@@ -168,7 +179,7 @@ def _contest(
     def compute() -> dict[str, Any]:
         found = contest.play(
             material.seen,
-            material.real,
+            real,
             other,
             error=error / 2.0,
             rng=np.random.default_rng([work.seed, 2, number]),
@@ -178,11 +189,12 @@ def _contest(
 
     inputs = {
         "seen": findings.digest(material.seen),
-        "real": findings.digest(material.real),
+        "real": findings.digest(real),
         "other": findings.digest(other),
         "error": error,
         "seed": work.seed,
         "number": number,
+        "revision": contest.REVISION,
     }
     return contest.from_arrays(work.pieces.arrays("contest", inputs, compute))
 
@@ -192,8 +204,11 @@ def _names(given: str | Sequence[str]) -> list[str]:
 
 
 def _model_key(model: Any, fingerprint: str | None) -> str | None:
-    """What names the model in a kept piece: its file's digest, or that of its parameters."""
-    if fingerprint is not None or not hasattr(model, "predict_proba"):
+    """What names the model in a kept piece: its file's digest, or that of its parameters.
+
+    Only scikit-learn's own classes are named by their parameters: the code of others may change.
+    """
+    if fingerprint is not None or not type(model).__module__.startswith("sklearn."):
         return fingerprint
     import joblib
 

@@ -13,19 +13,15 @@ from scipy.stats import t as student
 
 from divulge.bounds import closeness
 from divulge.bounds.closeness import Recall
-from divulge.errors import CannotConclude
-from divulge.games import corrections, findings
+from divulge.games import findings, one_by_one
 from divulge.games.contest import Contest, Seen
 from divulge.games.generated import Material
 from divulge.result import Result, Verdict, floor_to
-from divulge.shift import adjust
-from divulge.shift.features import Features
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 POINTS = 200
 """Points of a curve against recall, at most."""
-CORRECTIONS = ("balanced", "prior")
 MEANING = (
     "a measurement, not a bound: if the generator is no worse than c_lb, the model cannot be the "
     "output of a mechanism with a smaller epsilon"
@@ -63,6 +59,18 @@ class Measured:
         }
 
 
+@dataclass(frozen=True)
+class Played:
+    """All contests of an audit."""
+
+    games: Sequence[Contest]
+    """Members against generated records, once per repeat."""
+    outside: Contest | None = None
+    """Members against real non-members."""
+    control: Contest | None = None
+    """Real non-members against generated records: nothing can leak there."""
+
+
 def measure(
     contest: Contest,
     *,
@@ -91,8 +99,7 @@ def measure(
 
 def result(
     material: Material,
-    games: Sequence[Contest],
-    outside: Contest | None,
+    played: Played,
     setting: Setting,
     *,
     seed: int,
@@ -100,9 +107,19 @@ def result(
     progress: Progress | None = None,
 ) -> Result:
     """Everything that is stated about the target."""
+    games, outside = played.games, played.outside
     first = games[0]
     measured = measure(first, error=setting.error, rule=setting.rule, seed=seed)
-    beyond = _one_by_one(material, first, setting, seed, provenance, progress)
+
+    def weigh(contest: Contest) -> Result:
+        return one_by_one.audit(
+            material, contest, setting.deltas, setting.error, seed, provenance, progress
+        )
+
+    beyond, control = weigh(first), None
+    if played.control is not None and beyond.bounds:
+        control = weigh(played.control)
+        beyond = one_by_one.less_control(beyond, control)
     measurements: dict[str, Any] = {**measured.numbers()}
     if outside is not None:
         measurements |= _with_real(material, outside, setting, seed)
@@ -160,7 +177,7 @@ def result(
     }
     return Result(
         game="synthetic",
-        verdict=_verdict(beyond.verdict, measured, material, setting),
+        verdict=_verdict(beyond, control, measured, material, setting),
         bounds=beyond.bounds,
         measurements=measurements,
         trials=trials,
@@ -172,90 +189,60 @@ def result(
     )
 
 
-def _one_by_one(
+def _verdict(
+    beyond: Result,
+    control: Result | None,
+    measured: Measured,
     material: Material,
-    contest: Contest,
     setting: Setting,
-    seed: int,
-    provenance: dict[str, Any],
-    progress: Progress | None,
-) -> Result:
-    """The same trials, each against its own prior, with the guards of the membership audit.
-
-    The propensity is fitted on the record, the helper's losses and the baseline's log-odds, which
-    were learned from other records; the score is what the attack adds to the baseline.
-    """
-    drawn, seen = contest.drawn, material.seen
-    helped = [f"helper loss {j + 1}" for j in range(seen.helper.shape[1])]
-    features = Features(
-        _standardised(np.column_stack([seen.blind(drawn.rows), contest.baseline])),
-        (*material.names, *helped, "baseline"),
-    )
-    context = findings.Context(
-        drawn=drawn,
-        duplicates=np.zeros(0, dtype=np.intp),
-        features=features,
-        score_names=("attack less baseline",),
-        deltas=setting.deltas,
-        error=setting.error,
-        provenance=provenance,
-        pools=(material.real.size, material.generated.size),
-        game="synthetic",
-    )
-    rng = np.random.default_rng([seed, 4])
-    try:
-        adjusted = adjust.adjust(
-            (contest.attack - contest.baseline)[:, None],
-            drawn.truth,
-            features.matrix,
-            coin=drawn.log_odds,
-            source=adjust.Propensities(),
-            error=setting.error,
-            rng=rng,
-            progress=progress,
-        )
-    except CannotConclude as reason:
-        return findings.no_conclusion(context, str(reason))
-    audited = corrections.audit(
-        adjusted.prepared,
-        deltas=setting.deltas,
-        error=setting.error,
-        corrections=CORRECTIONS,
-        rng=rng,
-    )
-    return findings.result(context, adjusted, audited, reference=None, bootstrap=0, rng=rng)
-
-
-def _standardised(matrix: Array) -> Array:
-    spread = matrix.std(axis=0)
-    keep = spread > 1e-12
-    out = np.zeros_like(matrix)
-    out[:, keep] = (matrix[:, keep] - matrix[:, keep].mean(axis=0)) / spread[keep]
-    return out
-
-
-def _verdict(beyond: Verdict, measured: Measured, material: Material, setting: Setting) -> Verdict:
-    numbers = measured.numbers()
-    tilde = floor_to(numbers["epsilon_tilde"], 3)
+) -> Verdict:
+    """The verdict rests on the bounds; it is robust only with a silent negative control."""
     sure = f"{100 * (1 - setting.error):g}%"
-    sentence = (
-        f"{beyond.sentence} PANORAMIA measures epsilon~ = {tilde:.3f} "
-        f"({floor_to(numbers['c_plus_epsilon_lb'], 3):.3f} with the model, "
-        f"{floor_to(numbers['c_lb'], 3):.3f} without it, at {sure}): a measurement, not a bound."
+    leaking = [b for b in beyond.headline() if floor_to(b.value, 3) > 0.0]
+    status, sentence = beyond.verdict.status, beyond.verdict.sentence
+    if status == "leak" and not leaking:
+        status = "no evidence"
+        sentence = "No evidence of a leak beyond what the negative control shows as well."
+    elif leaking:
+        sentence = (
+            "The model knows its members beyond what baseline and helpers could learn of the "
+            f"population: with {sure} confidence, {findings.findings_in_words(leaking)}."
+        )
+    numbers = {k: floor_to(v, 3) for k, v in measured.numbers().items()}
+    sentence += (
+        f" PANORAMIA measures epsilon~ = {numbers['epsilon_tilde']:.3f} "
+        f"({numbers['c_plus_epsilon_lb']:.3f} with the model, {numbers['c_lb']:.3f} without it, at "
+        f"{sure}): a measurement, not a bound, that holds if the generator is no worse than that."
     )
-    own = []
+    own = _doubts(control, material) if leaking else []
+    robust = beyond.verdict.robust and bool(leaking) and not own
+    return Verdict(status, robust, sentence, (*beyond.verdict.reasons, *own))
+
+
+def _doubts(control: Result | None, material: Material) -> list[str]:
+    """Why a finding of this game may be knowledge of the population instead of memory."""
+    out = []
+    if control is None:
+        out.append(
+            "A model that knows the population better than the generator and the helpers would "
+            "look the same; real non-members (--nonmembers) would tell."
+        )
+    elif control.verdict.status != "no evidence":
+        out.append(
+            "The same audit finds something, or cannot conclude, against real non-members, who "
+            "cannot leak; what it finds there was deducted."
+        )
     if material.helper == "none":
-        own.append(
+        out.append(
             "The baseline had no helper: its loss feature is missing, so c_lb may be too small and "
             "epsilon~ too large."
         )
     if not material.complete:
-        own.append(
-            "The target's losses came as columns: it may see more of a record than the columns "
-            "show, and then recognise generated records where the baseline cannot."
+        out.append(
+            "The target may see more of a record than the baseline does (losses came as columns, "
+            "or a column has too many values), and recognise generated records where it cannot."
         )
-    robust = beyond.robust and not own
-    return Verdict(beyond.status, robust, sentence, (*beyond.reasons, *own))
+    return out
 
 
 def _with_real(

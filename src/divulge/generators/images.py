@@ -28,7 +28,8 @@ class PixelMixture:
     """``label``: the column of the class, if there is one; every other column is a pixel.
 
     ``components`` of the images are kept, ``mixture`` Gaussians are fitted to each class. What the
-    components leave out is put back as independent noise of the right size.
+    components leave out is put back as independent noise of the right size; then every pixel gets
+    the distribution it has in the class, in the order of the drawn values.
     """
 
     label: str | None = None
@@ -63,12 +64,13 @@ class PixelMixture:
         most = min(self.components, *images.shape)
         pca = PCA(most, svd_solver="full").fit(images)
         scores = pca.transform(images)
-        made = np.empty((count, most))
+        rest = images - pca.inverse_transform(scores)
+        drawn = np.empty((count, images.shape[1]))
         for level in np.unique(classes[donors]):
-            rows = np.flatnonzero(classes[donors] == level)
-            made[rows] = _draw(scores[classes == level], rows.size, self.mixture, rng)
-        spread = (images - pca.inverse_transform(scores)).std(axis=0)
-        drawn = pca.inverse_transform(made) + spread * rng.normal(size=(count, images.shape[1]))
+            own, rows = classes == level, np.flatnonzero(classes[donors] == level)
+            made = _draw(scores[own], rows.size, self.mixture, rng)
+            noise = rest[own].std(axis=0) * rng.normal(size=(rows.size, images.shape[1]))
+            drawn[rows] = with_margins(pca.inverse_transform(made) + noise, images[own])
         arrays = _rebuilt(pixels, shapes, drawn, donors)
         if label is not None:
             arrays[label.name] = rebuild(label, donors)
@@ -131,6 +133,15 @@ def _draw(scores: Array, count: int, mixture: int, rng: np.random.Generator) -> 
     factors = np.linalg.cholesky(model.covariances_)
     noise = rng.normal(size=(count, scores.shape[1]))
     return np.asarray(model.means_[part] + np.einsum("nij,nj->ni", factors[part], noise))
+
+
+def with_margins(drawn: Array, images: Array) -> Array:
+    """The drawn values with the distribution of the images, pixel by pixel, ranks kept."""
+    place = drawn.argsort(axis=0).argsort(axis=0) + 0.5
+    known = np.sort(images, axis=0)
+    at = (np.arange(len(images)) + 0.5) / len(images)
+    columns = [np.interp(place[:, j] / len(drawn), at, known[:, j]) for j in range(drawn.shape[1])]
+    return np.column_stack(columns)
 
 
 def _rebuilt(

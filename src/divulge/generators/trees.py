@@ -33,7 +33,7 @@ class SequentialTrees:
     """A forest per column. ``leaf``: records in a leaf at least; ``trees``: in each forest."""
 
     trees: int = 10
-    leaf: int = 5
+    leaf: int = 10
 
     def __post_init__(self) -> None:
         require(self.trees >= 1, f"trees must be at least 1. Found {self.trees}.")

@@ -17,6 +17,8 @@ LABELS = {
     "members": "members in the trials",
     "nonmembers": "generated records in the trials",
     "nonmembers_kept": "generated records kept",
+    "members_equal_to_another_member": "share of the members that equal another member",
+    "negative_control_epsilon": "epsilon of the same audit on real non-members, who cannot leak",
     "one_run_epsilon": "epsilon of the loss alone, on real non-members taken to be alike (O(1))",
     "pool_members": "members in the game, all splits",
     "pool_nonmembers": "generated records in the game, all splits",
@@ -38,7 +40,8 @@ CHECKS = {
         "What does PANORAMIA measure?",
         "Without the model: how well the baseline tells members from generated records, which is "
         "an imperfection of the generator. With the model: how well the attack does. The "
-        "difference is what the model adds. All three are log-odds: 0 is guessing.",
+        "difference is what the model adds, by memory or by knowing the population better than "
+        "the baseline does. All three are log-odds: 0 is guessing.",
     ),
     "comparison": (
         "How do other audits fare?",
@@ -74,6 +77,12 @@ CHECKS = {
         "model tries again to tell members from generated records. What it still achieves is not "
         "a leak of the model; 0 is best.",
     ),
+    "negative_control": (
+        "Does the same audit stay silent where nothing can leak?",
+        "Real non-members in the place of the members, against generated records. What is found "
+        "there is knowledge of the population, and was deducted from every bound.",
+    ),
+    "odd": ("What is odd about the generated records?", ""),
     "nuisance": ("How well were the records judged one by one?", ""),
 }
 """On top of those that every game shares, and shown before them."""
@@ -83,8 +92,9 @@ RECALL_CAPTION = (
     "Members, the records that the model was trained on, are mixed with records that a generator "
     "made up, and two guessers pick out members. The baseline sees the record and never the model: "
     "it finds what the generator got wrong. The attack sees what the model says as well. What the "
-    "attack finds beyond the baseline comes from the model, so the gap between the two is what "
-    "matters. Across, in each chart: recall, the share of the members found."
+    "attack finds beyond the baseline is what the model remembers, or what it knows of the "
+    "population that the baseline does not: so the gap between the two is what matters. Across, in "
+    "each chart: recall, the share of the members found."
 )
 PRECISION_CAPTION = "Up: the share of the guesses that were right. Dotted: guessing by coin."
 GUESSES_CAPTION = "Up: how many records were guessed. Dotted: if every guess were right."
@@ -98,7 +108,8 @@ REPEATS = "How much do other splits and coin flips change it?"
 REPEATS_CAPTION = (
     "The records were split anew, baseline and attack taught again, the coins flipped anew, and "
     "everything measured again. Circles: the single repeats. Diamond and line: their mean and its "
-    "95% t-interval. They show the spread of the measurement; they are not a bound."
+    "95% t-interval. The members, the generator and the helpers stay the same: it is the spread of "
+    "splits and coins alone, and not a bound."
 )
 
 SERIES = {
@@ -115,6 +126,8 @@ FIGURES = {
 NAMES = {
     "auc_of_residual_score": "auc beyond the baseline",
     "nonmembers": "generated records",
+    "members_equal_to_another_member": "share of the members that equal another member",
+    "negative_control_epsilon": "epsilon of the same audit on real non-members, who cannot leak",
     "one_run_epsilon": "epsilon of O(1), on real non-members",
     "pool_members": "members in all splits",
     "pool_nonmembers": "generated records in all splits",

@@ -10,7 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.report import leakage_text, leakage_words, synthetic_text, synthetic_words, wording
+from divulge.report import (
+    leakage_text,
+    leakage_words,
+    posterior_text,
+    synthetic_text,
+    synthetic_words,
+    wording,
+)
 from divulge.result import Bound, Result, floor_to, plain
 
 if TYPE_CHECKING:
@@ -73,6 +80,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
     if result.bounds:
         print_bounds(result.bounds, heading="Lower bounds", console=console)
     said = synthetic_text.print_synthetic(result, console)
+    if result.posterior:
+        print_posterior(plain(result.posterior), console)
     said |= leakage_text.print_leakage(result, console)
     for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
         if set(content) - said:
@@ -90,6 +99,23 @@ def print_result(result: Result, console: Console | None = None) -> None:
     )
     for place, remark in enumerate(filter(None, remarks)):
         console.print(f"{'' if place else chr(10)}{escape(remark)}")
+
+
+def print_posterior(posterior: Mapping[str, Any], console: Console) -> None:
+    """Quantiles of what is probable under the priors; never called a bound."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("posterior", overflow="fold")
+    for name in ("5%", "median", "95%"):
+        table.add_column(name, justify="right", no_wrap=True)
+    found = 0
+    for name, values in posterior_text.posterior_rows(posterior):
+        table.add_row(escape(name), *(f"{value:.3f}" for value in values))
+        found += 1
+    if not found:
+        return
+    console.print("\n[bold]Probable under the priors[/bold]")
+    console.print(table)
+    console.print("Credible intervals rest on the priors. They are not confidence bounds.")
 
 
 _NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bound)"}

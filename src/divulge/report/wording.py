@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from divulge.report import canary_words, leakage_words, synthetic_words
+from divulge.report import canary_words, leakage_words, posterior_words, synthetic_words
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -18,6 +18,8 @@ QUESTIONS = {
     "membership": "Can somebody who sees the model tell whether a record was used to train it?",
     "attribute": "Does the model give away the label, or a protected column, of the records it was "
     "trained on, beyond what the rest of the record tells anyway?",
+    "retraining": "How well can somebody tell models trained with a record from models trained "
+    "without it?",
     "synthetic": synthetic_words.QUESTION,
     "leakage": leakage_words.QUESTION,
     "canaries": canary_words.QUESTION,
@@ -224,17 +226,33 @@ CANARIES = Words(
     checks={**canary_words.CHECKS, **CHECKS},
 )
 
-_GAMES = {
+RETRAINING = Words(
+    yes="models trained with the record",
+    no="models trained without it",
+    each="a model",
+    one="trained with the record",
+    taken="taken for trained with the record",
+    happened="the record was used",
+    tell_apart="tell models trained with a record from models trained without it",
+    judgement="prior",
+    doubt="the priors are wrong",
+    hidden="error of the prior",
+    labels={**LABELS, **posterior_words.LABELS},
+    checks=posterior_words.CHECKS,
+)
+
+GAMES = {
     "attribute": ATTRIBUTE,
-    "synthetic": SYNTHETIC,
-    "leakage": LEAKAGE,
     "canaries": CANARIES,
+    "leakage": LEAKAGE,
+    "retraining": RETRAINING,
+    "synthetic": SYNTHETIC,
 }
 
 
 def words(game: str) -> Words:
     """The words of a game; those of membership for a game without its own."""
-    return _GAMES.get(game, MEMBERSHIP)
+    return GAMES.get(game, MEMBERSHIP)
 
 
 DEPTH = 4

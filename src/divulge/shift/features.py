@@ -56,6 +56,20 @@ def encode(frame: Frame, columns: Sequence[str], where: str = "the table") -> Fe
     return Features(matrix, tuple(n for n, k in zip(names, keep, strict=True) if k))
 
 
+def whole(frame: Frame, columns: Sequence[str], encoded: Features) -> bool:
+    """Whether encoding left nothing out: no rare level of a category, no minor component."""
+    if any(" component " in name for name in encoded.names):
+        return False
+    words = [
+        c
+        for c in columns
+        if not (frame.schema[c].is_numeric() or frame.schema[c].is_temporal())
+        and not isinstance(frame.schema[c], nw.List | nw.Array)
+        and frame.schema[c] != nw.Boolean
+    ]
+    return all(frame[c].n_unique() <= LEVELS for c in words)
+
+
 def _encode_column(frame: Frame, name: str, where: str) -> tuple[Array, list[str]]:
     column = frame[name]
     kind = column.dtype

@@ -1,0 +1,101 @@
+"""Table 1 of MCMC-DP-Est (003) from the published error counts, exactly and by its own sampler.
+
+    python benchmarks/mcmc_table.py counts.csv [--chain 20000] [--only A4_s0.1]
+
+The file has the columns algorithm, X_fp, N0, Y_fn, N1, one row per challenge base. The exact
+posterior is that of the paper's model: correlated counts by the normal approximation of eq. 7,
+delta 0.001, half-normal prior with variance 10, uniform strength, tau with variance 1e-4. With
+--chain, Algorithm 6 is run too, with wider proposals than published so that it mixes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from divulge import tables
+from divulge.bounds.correlated import CORRELATIONS, RESOLUTION, TAUS, correlated
+from divulge.bounds.posterior import posterior
+from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.bounds.samplers import sample_correlated
+from divulge.games.error_counts import read_counts
+
+DELTA = 1e-3
+PUBLISHED = {
+    "A1": (5.52, 10.52),
+    "A2": (4.95, 10.00),
+    "A3_s0.1": (1.29, 2.53),
+    "A4_s0.1": (1.00, 2.12),
+    "A4_s0.05": (2.80, 7.68),
+    "A4_s0.01": (4.61, 9.62),
+}
+STEPS = (0.25, 0.05, 0.005, 0.005)
+
+
+def counts_by_algorithm(path: Path) -> dict[str, np.ndarray]:
+    frame = tables.read(path)
+    tables.require_columns(frame, ["algorithm"], str(path))
+    names = [str(v) for v in frame["algorithm"].to_list()]
+    counts = read_counts(path)[0].rows
+    return {n: counts[[m == n for m in names]] for n in dict.fromkeys(names)}
+
+
+def share(found: tuple[float, float], published: tuple[float, float] | None) -> str:
+    if published is None:
+        return ""
+    return " ".join(f"{100 * (a / b - 1):+.0f}%" for a, b in zip(found, published, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("counts", type=Path)
+    parser.add_argument("--chain", type=int, default=0, help="Draws of Algorithm 6; 0: none.")
+    parser.add_argument("--auxiliaries", type=int, default=300)
+    parser.add_argument("--only", nargs="*", help="Algorithms by name.")
+    parser.add_argument("--taus", type=int, default=TAUS)
+    parser.add_argument("--correlations", type=int, default=CORRELATIONS)
+    parser.add_argument("--resolution", type=float, default=RESOLUTION)
+    args = parser.parse_args()
+    table = Table(title="90% interval of epsilon, delta 0.001")
+    for name in (
+        "", "paper", "exact, eq. 7", "off", "beta-binomial at 0", "independent", "Algorithm 6",
+        "ESS",
+    ):  # fmt: skip
+        table.add_column(name, justify="left" if not name else "right")
+    grid = {"taus": args.taus, "correlations": args.correlations, "resolution": args.resolution}
+    for name, counts in counts_by_algorithm(args.counts).items():
+        if args.only and name not in args.only:
+            continue
+        begun = time.perf_counter()
+        exact, safe = (
+            correlated(counts, DELTA, margins=m, **grid)
+            .posterior(EpsilonPrior(), StrengthPrior())
+            .interval()
+            for m in ("normal", "beta-binomial")
+        )
+        print(f"{name}: {time.perf_counter() - begun:.0f} s for both exact forms", file=sys.stderr)
+        plain = posterior(counts, DELTA).interval()
+        chain, size = "", ""
+        if args.chain:
+            drawn = sample_correlated(
+                counts, DELTA, draws=args.chain, burn_in=args.chain // 10,
+                auxiliaries=args.auxiliaries, steps=STEPS, rng=0,
+            )  # fmt: skip
+            low, high = drawn.quantile([0.05, 0.95])
+            errors = [drawn.quantile_error(q) for q in (0.05, 0.95)]
+            chain = f"{low:.2f}±{errors[0]:.2f} - {high:.2f}±{errors[1]:.2f}"
+            size = f"{drawn.effective_size():.0f}"
+        published = PUBLISHED.get(name)
+        shown = [f"{a:.2f} - {b:.2f}" for a, b in (published or (0, 0), exact, safe, plain)]
+        table.add_row(name, shown[0], shown[1], share(exact, published), *shown[2:], chain, size)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

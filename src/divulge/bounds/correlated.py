@@ -1,0 +1,261 @@
+"""The exact posterior from correlated counts: shadow models that were cross-fed (Algorithm 5).
+
+Decisions that share their shadow models are correlated, by ``tau`` within a hypothesis and ``rho``
+between the two (MCMC-DP-Est, eq. 7 and Appendix B). With ``V = 1 + (N-1) tau`` the counts have V
+times the variance of a binomial, and ``c = N rho / V`` is their correlation, whose prior is uniform
+on (-1, 1). A Gauss-Legendre grid in (tau, c), with the exact (eps, s) inside, needs no sampler.
+
+The likelihood of one pair of counts given its error rates is the product of two margins and a
+Gaussian copula. A margin is the normal of eq. 7, so that two of them give eq. 7 exactly. That
+density is infinite at rate 0 for a count of 0 (and at 1 for a full one): there the margin is the
+extended beta-binomial (Prentice 1986), which has the same mean and variance for every tau allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from divulge.bounds import fixed as fixed_strengths
+from divulge.bounds import mesh as meshes
+from divulge.bounds.counts import check_delta
+from divulge.bounds.likelihood import Array, Index, Likelihood, gains, promising, sharpness
+from divulge.bounds.mesh import Mesh
+from divulge.bounds.posterior import Posterior, check, log_prior, of_fixed, of_likelihood
+from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.bounds.segments import Segment, gauss_legendre, mirrored
+from divulge.errors import require
+
+SIGMA_TAU = 0.01
+MARGINS = ("beta-binomial", "normal")
+TAUS, CORRELATIONS = 8, 6
+RESOLUTION = 0.6
+_NODES = 48
+_DROP = 16.0
+_TAIL = 4.5
+_NEGLIGIBLE = 25.0
+_ZERO_TERMS = 2000
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The posterior of tau and of the correlation c on their grid."""
+
+    tau: Array
+    correlation: Array
+    weight: Array = field(repr=False)
+    """One row per tau; sums to 1."""
+
+    def summary(self) -> dict[str, float]:
+        """Means and standard deviations."""
+        found = {}
+        for name, grid, weight in (
+            ("tau", self.tau, self.weight.sum(axis=1)),
+            ("correlation", self.correlation, self.weight.sum(axis=0)),
+        ):
+            mean = float(weight @ grid)
+            found[f"{name}_mean"] = mean
+            found[f"{name}_sd"] = float(np.sqrt(max(weight @ (grid - mean) ** 2, 0.0)))
+        return found
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """The likelihood with tau and c integrated out: per pair of eps and s eps, or per eps."""
+
+    mesh: Mesh
+    delta: float
+    likelihood: Likelihood | None
+    log_likelihood: Array | None
+    dependence: Dependence
+
+    def posterior(self, epsilon: EpsilonPrior, strength: StrengthPrior) -> Posterior:
+        """The posterior under given priors."""
+        if self.likelihood is not None:
+            return of_likelihood(self.likelihood, epsilon, strength)
+        assert self.log_likelihood is not None
+        return of_fixed(self.mesh, self.log_likelihood, self.delta, epsilon, strength)
+
+
+class CorrelatedGrowth:
+    """``growth`` of likelihood.py for counts with variance factors V and correlation c."""
+
+    def __init__(self, counts: Array, tau: float, margins: str) -> None:
+        self.counts, self.tau, self.margins = counts, tau, margins
+        self.inflation = 1.0 + (counts[:, 1::2] - 1.0) * tau
+        self.kept: dict[tuple[bytes, bytes, bool], list[tuple[Any, ...]]] = {}
+
+    def at(self, c: float, e: Array, d: Array, along_delta: bool) -> Array:
+        """The logarithms of dG/de, or dG/dd; what does not depend on c is kept."""
+        key = (e.tobytes(), d.tobytes(), along_delta)
+        if key not in self.kept:
+            self.kept[key] = self._segments(e, d, along_delta)
+        total = np.full((self.counts.shape[0], e.size), -np.inf)
+        rest = 1.0 - c * c
+        for where, base, zx, zy in self.kept[key]:
+            form = (c * c * (zx * zx + zy * zy) - 2.0 * c * zx * zy) / (2.0 * rest)
+            value = base - form - 0.5 * np.log(rest)
+            top = value.max(axis=1)
+            safe = np.where(np.isfinite(top), top, 0.0)
+            with np.errstate(divide="ignore"):
+                part = safe + np.log(np.exp(value - safe[:, None]).sum(axis=1))
+            total[where] = np.logaddexp(total[where], part)
+        return total
+
+    def _segments(self, e: Array, d: Array, along_delta: bool) -> list[tuple[Any, ...]]:
+        """Nodes along each segment: place, logarithm without the copula, and both deviations."""
+        v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
+        x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))
+        wide = (x / (2 * v0), n0 / (2 * v0), y / (2 * v1), n1 / (2 * v1))
+        swapped = (False, True, False, True)
+        windows = [Segment(*four, e, d, along_delta) for four in mirrored(*wide)]
+        top = np.max([w.height for w in windows], axis=0)
+        nodes, weights = gauss_legendre(_NODES)
+        # Clustered at both ends, where a density may have the root of a rate as its denominator.
+        place = np.sin(0.5 * np.pi * nodes) ** 2
+        log_weights = np.log(
+            weights * np.pi * np.sin(0.5 * np.pi * nodes) * np.cos(0.5 * np.pi * nodes)
+        )
+        out = []
+        for window, four, swap in zip(windows, mirrored(x, n0, y, n1), swapped, strict=True):
+            where = window.height > top - _NEGLIGIBLE
+            if not where.any():
+                continue
+            row, column = np.nonzero(where)
+            low, high = window.window(where, _DROP)
+            w = np.maximum(low[:, None] + (high - low)[:, None] * place, 1e-300)
+            at_w = np.exp(-e[column])[:, None] * w
+            across = np.maximum(1.0 - d[column][:, None] - w, 1e-300)
+            first, second = (v1, v0) if swap else (v0, v1)
+            at_x, zx = self._margin(four[0][row], four[1][row], at_w, first[row])
+            at_y, zy = self._margin(four[2][row], four[3][row], across, second[row])
+            speed = -e[column][:, None] if along_delta else np.log(at_w)
+            base = at_x + at_y + speed + log_weights + np.log(high - low)[:, None]
+            out.append((where, base, zx, zy))
+        return out
+
+    def _margin(self, count: Array, size: Array, rate: Array, v: Array) -> tuple[Array, Array]:
+        """The logarithm of one margin, and the count's deviation in its standard units."""
+        variance = np.maximum(size * v * rate * (1.0 - rate), 1e-300)
+        z = (count - size * rate) / np.sqrt(variance)
+        value = -0.5 * z**2 - 0.5 * np.log(2.0 * np.pi * variance)
+        if self.margins == "beta-binomial":
+            edge = np.flatnonzero((count[:, 0] == 0.0) | (count[:, 0] == size[:, 0]))
+            empty = count[edge] == 0.0
+            towards = np.where(empty, rate[edge], 1.0 - rate[edge])
+            for n in np.unique(size[edge]):
+                at = size[edge, 0] == n
+                value[edge[at]] = log_none(towards[at], float(n), self.tau)
+        return value, z
+
+
+def log_none(rate: Array, n: float, tau: float) -> Array:
+    """``log P(count = 0)`` of the extended beta-binomial with n trials and correlation tau.
+
+    The product over i of ``1 - rate (1 - tau) / (1 + (i - 1) tau)``, tabulated in the rate; many
+    trials are taken in groups.
+    """
+    edges = np.linspace(0.0, n, int(min(n, _ZERO_TERMS)) + 1)
+    i, size = 0.5 * (edges[1:] + edges[:-1]) - 0.5, np.diff(edges)
+    scale = (1.0 - tau) / np.maximum(1.0 + (i - 1.0) * tau, 1e-12)
+    grid = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 1500)])
+    left = 1.0 - grid[:, None] * scale[None, :]
+    with np.errstate(divide="ignore"):
+        table = np.where(left > 0.0, np.log(np.maximum(left, 1e-300)), -690.0) @ size
+    return np.asarray(np.interp(rate, grid, table))
+
+
+def correlated(
+    counts: npt.ArrayLike,
+    delta: float = 0.0,
+    *,
+    epsilon_prior: EpsilonPrior | None = None,
+    strength: StrengthPrior | None = None,
+    sigma_tau: float = SIGMA_TAU,
+    margins: str = "beta-binomial",
+    resolution: float = RESOLUTION,
+    taus: int = TAUS,
+    correlations: int = CORRELATIONS,
+) -> Correlated:
+    """The likelihood with tau and c integrated out; ``.posterior(...)`` adds the other priors."""
+    table, delta = check(counts), check_delta(delta)
+    require(margins in MARGINS, f"Unknown margins {margins!r}. Choose from {', '.join(MARGINS)}.")
+    require(0.0 < sigma_tau <= 1.0, f"sigma_tau must lie in (0, 1]. Found {sigma_tau!r}.")
+    most = float(table[:, 1::2].max())
+    require(most > 1.0, "Correlated counts need more than one negative and one positive.")
+    of_e, of_s = epsilon_prior or EpsilonPrior(), strength or StrengthPrior()
+    mesh = meshes.build(
+        table, delta, of_e.end(meshes.reach(table, delta)), resolution, strength=of_s.fixed
+    )
+    low, high = -1.0 / (most - 1.0), min(1.0, _TAIL * sigma_tau)
+    nodes, weights = gauss_legendre(taus)
+    tau = low + (high - low) * nodes
+    log_tau = np.log(weights) - 0.5 * (tau / sigma_tau) ** 2
+    nodes, weights = gauss_legendre(correlations)
+    c, log_c = 2.0 * nodes - 1.0, np.log(weights)
+    across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
+    grid = _Grid(table, delta, mesh, across, margins, of_e, of_s)
+    values, evidence = [], np.empty((taus, correlations))
+    order = np.argsort(np.abs(tau))  # the first decides which pairs matter: take a likely one
+    for t in order:
+        growth = CorrelatedGrowth(table, float(tau[t]), margins)
+        for j in np.argsort(np.abs(c)):
+            value = grid.evaluate(growth, float(c[j])) + log_tau[t] + log_c[j]
+            evidence[t, j] = logsumexp(value + grid.log_weight)
+            values.append(value)
+    total = logsumexp(np.stack(values), axis=0) - logsumexp(log_tau) - logsumexp(log_c)
+    weight = np.exp(evidence - logsumexp(evidence))
+    dependence = Dependence(tau, c, weight)
+    if of_s.fixed is not None:
+        return Correlated(mesh, delta, None, total, dependence)
+    matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
+    assert grid.pairs is not None
+    matrix[grid.pairs] = total
+    found = Likelihood(mesh, delta, len(table), matrix)
+    return Correlated(mesh, delta, found, None, dependence)
+
+
+class _Grid:
+    """The places where every (tau, c) is evaluated, and their share of the evidence."""
+
+    def __init__(
+        self,
+        counts: Array,
+        delta: float,
+        mesh: Mesh,
+        across: int,
+        margins: str,
+        epsilon: EpsilonPrior,
+        strength: StrengthPrior,
+    ) -> None:
+        self.mesh, self.delta, self.across = mesh, delta, across
+        self.epsilon, self.strength = epsilon, strength
+        self.pairs: tuple[Index, Index] | None = None
+        with np.errstate(divide="ignore"):
+            self.log_weight = epsilon.log_density(mesh.e) + np.log(mesh.step)
+
+    def evaluate(self, growth: CorrelatedGrowth, c: float) -> Array:
+        """The log-likelihood of all counts at every place."""
+
+        def at(e: Array, d: Array, along_delta: bool) -> Array:
+            return growth.at(c, e, d, along_delta)
+
+        if self.strength.fixed is not None:
+            rows = fixed_strengths.log_likelihood(
+                at, self.mesh, self.delta, self.strength.fixed, max(4, self.across)
+            )
+            return np.asarray(rows.sum(axis=0))
+        table = gains(at, self.mesh, self.delta, self.across)
+        if self.pairs is None:
+            prior = log_prior(self.epsilon, self.strength)
+            self.pairs = promising(self.mesh, table.pairs, [prior])
+            k, j = self.pairs
+            e, u = self.mesh.e[k], self.mesh.e[j]
+            with np.errstate(divide="ignore"):
+                widths = np.log(self.mesh.step[k] * self.mesh.step[j] / np.maximum(e, 1e-12))
+            self.log_weight = prior(e, u) + widths
+        return table.pairs(*self.pairs)

@@ -1,0 +1,248 @@
+"""Leakage per record, from tables to a result."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import divulge
+from divulge.errors import InputError
+from divulge.exposure import records, scores
+from divulge.exposure.covariance import estimate_covariance
+from divulge.exposure.scores import Release
+from divulge.games.leakage import FPRS, leakage
+from divulge.result import Result
+
+D = 5
+
+
+def people(count, seed, **more):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_t(6, size=(count, D)) * np.geomspace(0.5, 20.0, D) + 3.0
+    table = {f"x_{j}": x[:, j] for j in range(D)}
+    return {**table, "key": [f"p{i:03d}" for i in range(count)], **more}
+
+
+def matrix(table):
+    return np.column_stack([table[f"x_{j}"] for j in range(D)])
+
+
+DATA, REFERENCE = people(300, 1), people(400, 2)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "release"),
+    [
+        ("mean", {}, Release(300)),
+        ("noisy-mean", {"noise": 0.3}, Release(300, 0.3)),
+        ("subsampled-mean", {"rate": 0.5}, Release(300, 0.0, 0.5)),
+        ("subsampled-mean", {"rate": 0.5, "noise": 0.1}, Release(300, 0.1, 0.5)),
+    ],
+)
+def test_the_table_holds_what_the_formulas_say(tmp_path, mechanism, options, release):
+    path = tmp_path / "leakage.parquet"
+    result = divulge.leakage(
+        DATA, reference=REFERENCE, features="x_*", id="key", mechanism=mechanism, out=path,
+        deltas=(1e-5, 1e-3), **options,
+    )  # fmt: skip
+    table = pq.read_table(path)
+    assert table.column_names == [
+        "id", "leakage", "advantage", "tpr_at_0.01", "tpr_at_0.1", "epsilon_at_1e-05",
+        "epsilon_at_0.001",
+    ]  # fmt: skip
+    frame = table.to_pandas()
+    assert frame["leakage"].is_monotonic_decreasing
+    model = estimate_covariance(matrix(REFERENCE))
+    m = scores.leakage_scores(matrix(DATA), model, release)
+    by_id = dict(zip(DATA["key"], m, strict=True))
+    np.testing.assert_allclose(frame["leakage"], [by_id[k] for k in frame["id"]])
+    np.testing.assert_allclose(frame["advantage"], scores.advantage(frame["leakage"], release.rate))
+    for fpr in FPRS:
+        expected = scores.power(frame["leakage"], fpr, release.rate)
+        np.testing.assert_allclose(frame[f"tpr_at_{fpr:g}"], expected)
+    expected = scores.epsilon(frame["leakage"], 1e-3, release.rate)
+    np.testing.assert_allclose(frame["epsilon_at_0.001"], expected)
+    assert result.measurements["leakage"]["largest"] == pytest.approx(m.max())
+    assert result.diagnostics["most_exposed"][0]["id"] == frame["id"][0]
+
+
+def test_the_result_is_computed_and_says_so():
+    result = leakage(DATA, reference=REFERENCE, features="x_*", id="key", advantage=0.05)
+    assert result.game == "leakage"
+    assert result.verdict.status == "computed"
+    assert result.bounds == ()
+    assert "no attack was run" in result.verdict.reasons[0]
+    assert result.trials == {
+        "records": 300, "size": 300, "behind": 300.0, "reference": 400, "columns": D,
+    }  # fmt: skip
+    again = Result.from_json(json.loads(result.dumps()))
+    assert again.to_json() == result.to_json()
+    goal = result.diagnostics["defences"]
+    assert goal["now"] > 0.05
+    assert f"{goal['percentile']:g}th percentile" in result.verdict.sentence
+    exposed = result.diagnostics["most_exposed"]
+    assert len(exposed) == 20
+    assert all(row["advantage_by_similar"] <= row["advantage"] + 1e-12 for row in exposed)
+    assert sum(result.diagnostics["exposure"]["records"]) == 300
+    assert result.diagnostics["covariance"]["distance_ratio"] == pytest.approx(1.0, abs=0.25)
+    assert str(result).startswith("COMPUTED")
+
+
+def test_the_solved_noise_and_rate_keep_their_word(tmp_path):
+    goal = {"advantage": 0.04, "percentile": 95.0, "features": "x_*", "id": "key"}
+    found = leakage(DATA, reference=REFERENCE, **goal).diagnostics["defences"]
+    assert found["noise"] > 0.0
+    assert 0.0 < found["rate"] < 1.0
+    for options in (
+        {"mechanism": "noisy-mean", "noise": found["noise"]},
+        {"mechanism": "subsampled-mean", "rate": found["rate"]},
+    ):
+        then = leakage(DATA, reference=REFERENCE, **goal, **options)
+        assert then.diagnostics["defences"]["now"] <= 0.04
+        assert then.diagnostics["defences"]["now"] > 0.039
+        assert "No further noise" in then.verdict.sentence
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    first, second = (
+        leakage(DATA, reference=REFERENCE, features="x_*", id="key", out=p).dumps() for p in paths
+    )
+    assert first == second
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_the_size_of_the_whole_table_may_be_larger():
+    part = leakage(DATA, reference=REFERENCE, features="x_*", id="key", size=3000)
+    whole = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
+    ratio = whole.measurements["leakage"]["median"] / part.measurements["leakage"]["median"]
+    assert ratio == pytest.approx(10.0)
+    with pytest.raises(InputError, match="size must be at least the number of records given, 300"):
+        leakage(DATA, reference=REFERENCE, features="x_*", id="key", size=10)
+
+
+def test_lists_are_columns_and_rows_have_numbers(tmp_path):
+    path = tmp_path / "table.csv"
+    lists = [{"e": matrix(t)} for t in (DATA, REFERENCE)]
+    one = leakage(lists[0], reference=lists[1], out=path)
+    other = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
+    assert one.measurements["leakage"] == pytest.approx(other.measurements["leakage"])
+    table = pd.read_csv(path)
+    assert sorted(table["id"]) == list(range(300))
+    assert int(table["id"][0]) == int(other.diagnostics["most_exposed"][0]["id"][1:])
+
+
+def test_more_columns_than_reference_records():
+    rng = np.random.default_rng(0)
+    data, reference = ({"e": rng.normal(size=(40, 200))} for _ in range(2))
+    result = leakage(data, reference=reference)
+    covariance = result.diagnostics["covariance"]
+    assert covariance["shrinkage"] > 0.9
+    assert covariance["distance_ratio"] == pytest.approx(1.0, abs=0.2)
+    diagonal = leakage(data, reference=reference, covariance="diagonal")
+    assert diagonal.diagnostics["covariance"]["correlated"] == 0
+
+
+def test_records_that_stand_in_the_reference_are_counted():
+    both = {k: [*DATA[k][:7], *REFERENCE[k]] for k in DATA}
+    result = leakage(DATA, reference=both, features="x_*", id="key")
+    assert result.diagnostics["covariance"]["shared_with_reference"] == 7
+    assert "7 of the records also stand in the reference" in result.verdict.reasons[-1]
+    clean = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
+    assert clean.diagnostics["covariance"]["shared_with_reference"] == 0
+
+
+def test_shared_rows_treat_both_zeros_alike():
+    first, second = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[-0.0, 1.0], [1.0, 0.0]])
+    assert records.shared_rows(first, second) == 1
+
+
+def test_a_similar_record_keeps_a_share():
+    rng = np.random.default_rng(3)
+    reference = rng.normal(size=(300, 20))
+    near = reference[:50] + 0.05 * rng.normal(size=(50, 20))
+    far = rng.normal(size=(50, 20))
+    shares = [
+        leakage({"e": z}, reference={"e": reference}).diagnostics["similar"]["median_share"]
+        for z in (near, far)
+    ]
+    assert shares[0] > 0.97
+    assert shares[1] < 0.8
+
+
+def test_constant_columns_are_an_error_unless_left_out():
+    data, reference = ({**t, "x_9": np.full(len(t["key"]), 0.1)} for t in (DATA, REFERENCE))
+    with pytest.raises(InputError, match="Column 'x_9' is constant over the 400 reference"):
+        leakage(data, reference=reference, features="x_*", id="key")
+    result = leakage(data, reference=reference, features="x_*", id="key", drop_constant=True)
+    assert result.diagnostics["covariance"]["dropped_columns"] == ["x_9"]
+    assert result.trials["columns"] == D
+    data["x_9"][17] = 5.0
+    with pytest.raises(InputError, match=r"'x_9' is 0.1 in every reference record but 5 in row 17"):
+        leakage(data, reference=reference, features="x_*", id="key", drop_constant=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": "key", "id": None}, "Column 'key' of the data holds String, not numbers"),
+        ({"features": "y_*"}, "No column of the data matches"),
+        ({"features": ["x_0", "key"]}, "The id column 'key' must not be a feature"),
+        ({"id": "kee"}, "Did you mean 'key'"),
+        ({"mechanism": "median"}, "Unknown mechanism 'median'"),
+        ({"noise": 1.0}, "adds no noise. Use 'noisy-mean'"),
+        ({"mechanism": "noisy-mean"}, "needs noise"),
+        ({"mechanism": "noisy-mean", "noise": -1.0}, "noise must be finite and at least 0"),
+        ({"mechanism": "noisy-mean", "noise": 1.0, "rate": 0.5}, "uses every record"),
+        ({"mechanism": "subsampled-mean"}, "needs rate"),
+        ({"mechanism": "subsampled-mean", "rate": 0.0}, r"rate must lie in \(0, 1\]"),
+        ({"mechanism": "subsampled-mean", "rate": 1.5}, r"rate must lie in \(0, 1\]"),
+        ({"mechanism": "subsampled-mean", "rate": 1e-5}, "less than one record"),
+        ({"deltas": (0.0,)}, "delta must lie in"),
+        ({"fprs": (1.0,)}, "fpr must lie in"),
+        ({"advantage": 0.0}, "advantage must lie in"),
+        ({"percentile": 101.0}, "percentile must lie in"),
+        ({"covariance": "full"}, "Unknown covariance 'full'"),
+        ({"out": "table.json"}, "must be a .parquet or .csv file"),
+        ({"out": "nowhere/table.csv"}, "no folder nowhere"),
+    ],
+)
+def test_bad_input(options, message):
+    words = {"features": "x_*", "id": "key", **options}
+    with pytest.raises(InputError, match=message):
+        leakage(DATA, reference=REFERENCE, **words)
+
+
+def test_bad_tables():
+    few = {k: v[:9] for k, v in REFERENCE.items()}
+    with pytest.raises(InputError, match="needs at least 10 reference records"):
+        leakage(DATA, reference=few, features="x_*", id="key")
+    with pytest.raises(InputError, match="the reference has no column 'x_4'"):
+        leakage(DATA, reference={k: v for k, v in REFERENCE.items() if k != "x_4"}, id="key")
+    broken = {**DATA, "x_2": np.where(np.arange(300) == 17, np.nan, DATA["x_2"])}
+    with pytest.raises(InputError, match=r"'x_2' of the data must be finite\. Found nan in row 17"):
+        leakage(broken, reference=REFERENCE, features="x_*", id="key")
+    with pytest.raises(InputError, match="lists differ in length"):
+        leakage({"e": np.ones((20, 3))}, reference={"e": np.ones((20, 2))})
+    ragged = pa.table({"e": [[1.0, 2.0], [1.0]] * 10})
+    with pytest.raises(InputError, match=r"a list of the same length\. Found lengths 2, 1"):
+        leakage(ragged, reference=ragged)
+    infinite = {"e": np.where(np.eye(20) > 0, math.inf, 1.0)}
+    with pytest.raises(InputError, match=r"must be finite\. Row 0 is not"):
+        leakage(infinite, reference=infinite)
+    words = pa.table({"e": [["a", "b"]] * 20})
+    with pytest.raises(InputError, match=r"must hold numbers\. Found string"):
+        leakage(words, reference=words)
+
+
+def test_a_table_that_fails_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "leakage.parquet"
+    with pytest.raises(InputError, match="constant"):
+        leakage({"e": np.ones((20, 3))}, reference={"e": np.ones((20, 3))}, out=path)
+    assert list(tmp_path.iterdir()) == []
