@@ -58,8 +58,8 @@ class Setting:
 
     records: int = 800
     canaries: int = 500
-    rate: float = 0.1
-    steps: int = 50
+    rate: float = 0.05
+    steps: int = 100
     clip: float = 0.3
     learning_rate: float = 3.0
     features: int = 96
@@ -77,7 +77,7 @@ class Setting:
         return self.rate * self.nominal
 
 
-QUICK = Setting(records=600, canaries=300, steps=30, features=64)
+QUICK = Setting(records=600, canaries=300, rate=0.1, steps=30, features=64)
 
 
 @dataclass(frozen=True)
