@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,7 @@ class TextGenerator:
 
     @property
     def settings(self) -> dict[str, Any]:
-        found = asdict(self)
-        del found["progress"]
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "progress"}
         return {**found, "model": None if self.model is None else fingerprint(Path(self.model))}
 
     def generate(self, records: Frame, count: int, rng: np.random.Generator) -> Frame:

@@ -1,0 +1,391 @@
+"""Language models for PANORAMIA (002): targets with little and much overfitting, and one with DP.
+
+    python experiments/panoramia_text.py [--text FILE] [--out DIR] [--seed N] [--quick]
+
+Public-domain text: Jane Austen's novels as Debian ships them (``make text``). A tokenizer and a
+tiny GPT-2 are trained on two novels; the chapters of the other four, in chunks of 32 tokens, are
+split at random into members and real non-members. The targets are that GPT-2 fine-tuned on the
+members, kept after several numbers of epochs, and once with DP-SGD (Opacus, extra ``dpsgd``). Half
+of the members go to the generator; the helper is fine-tuned on generated text only; the other half
+are audited.
+
+For every target three tables are written to out/panoramia_text/<target>/: members.parquet,
+generated.parquet and nonmembers.parquet (real ones, for comparison), with the columns ``target_*``
+and ``helper_*`` (loss and other scores of the token losses, see divulge.attacks.tokens) and ``e_*``
+(the helper's embedding). Every model and table is kept as a piece: a second run repeats nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent))
+from austen import chapters, novels
+
+from divulge.attacks.tokens import sequence_features
+from divulge.errors import DivulgeError, MissingExtra, require
+from divulge.generators.text import TextGenerator
+from divulge.models import finetune
+from divulge.models.chunks import chunks, token_matrix
+from divulge.models.language import LanguageModel, libraries
+from divulge.pieces import Pieces
+from divulge.tables import Frame
+
+Array = npt.NDArray[np.float64]
+Tokens = npt.NDArray[np.int64]
+State = dict[str, npt.NDArray[Any]]
+
+TEXT = Path("out/text/Rdata.rdb")
+PUBLIC = ("EMMA", "MANSFIELD PARK")
+DELTA = 1e-5
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything; all of it is part of the name of a piece."""
+
+    members: int = 10_000
+    nonmembers: int = 5_000
+    generated: int = 10_000
+    """One half trains the helper, the other is audited."""
+    length: int = 32
+    most: int = 100
+    """Chunks per chapter: as many tokens as 50 chunks of 64."""
+    vocabulary: int = 2048
+    layers: int = 2
+    width: int = 128
+    batch: int = 64
+    pretraining: int = 5
+    snapshots: tuple[int, ...] = (2, 5, 10, 20)
+    generator: int = 6
+    helper: int = 6
+    private: int = 4
+    """Epochs of DP-SGD."""
+    private_batch: int = 256
+    epsilon: float = 2.0
+    rate: float = 1e-3
+
+
+QUICK = Sizes(
+    members=1_000,
+    nonmembers=500,
+    generated=800,
+    most=12,
+    vocabulary=1024,
+    layers=1,
+    width=64,
+    pretraining=1,
+    snapshots=(2, 6),
+    generator=2,
+    helper=2,
+    private=1,
+    private_batch=128,
+    rate=2e-3,
+)
+
+
+@dataclass
+class Run:
+    """What every stage needs: sizes, seed, kept pieces, and a place to say what is done."""
+
+    sizes: Sizes
+    seed: int
+    pieces: Pieces
+    out: Path
+    console: Console
+    source: str = ""
+    start: float = field(default_factory=time.perf_counter)
+
+    def inputs(self, **more: Any) -> dict[str, Any]:
+        return {**asdict(self.sizes), "seed": self.seed, "source": self.source, **more}
+
+    def rng(self, stage: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, stage])
+
+    def say(self, text: str) -> None:
+        seconds = time.perf_counter() - self.start
+        self.console.print(f"[{seconds:5.0f} s] {text}", style="dim", markup=False, highlight=False)
+
+
+def progress(run: Run, name: str) -> Callable[[finetune.Epoch], None]:
+    """A line per epoch."""
+
+    def say(epoch: finetune.Epoch) -> None:
+        held = "" if epoch.validation is None else f", held out {epoch.validation:.3f}"
+        run.say(f"{name}, epoch {epoch.number}: training {epoch.training:.3f}{held}")
+
+    return say
+
+
+def fresh(run: Run, vocabulary: int) -> Any:
+    """The architecture of every model here."""
+    s = run.sizes
+    return finetune.tiny(vocabulary, 2 * s.length, run.rng(0), layers=s.layers, width=s.width)
+
+
+def revived(run: Run, vocabulary: int, state: Mapping[str, Any]) -> Any:
+    """A model with the weights of a piece."""
+    torch, _ = libraries()
+    network = fresh(run, vocabulary)
+    network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
+    return network.eval()
+
+
+def state_of(network: Any) -> State:
+    """The weights of a model as arrays."""
+    return {k: v.detach().numpy() for k, v in network.state_dict().items()}
+
+
+def pretrained(run: Run, public: Mapping[str, str]) -> tuple[Any, int, State]:
+    """Tokenizer and model of the public novels."""
+    s, texts = run.sizes, list(public.values())
+    tokenizer = finetune.byte_pairs(texts, s.vocabulary)
+    vocabulary = len(tokenizer)
+
+    def train() -> State:
+        rows = token_matrix(chunks(public, tokenizer, length=s.length, most=None))
+        order = run.rng(1).permutation(len(rows))
+        cut = len(rows) // 20
+        network = fresh(run, vocabulary)
+        finetune.finetune(
+            network,
+            rows[order[cut:]],
+            run.rng(2),
+            epochs=s.pretraining,
+            rate=s.rate,
+            batch=s.batch,
+            validation=rows[order[:cut]],
+            progress=progress(run, "public model"),
+        )
+        return state_of(network)
+
+    return tokenizer, vocabulary, run.pieces.arrays("public", run.inputs(), train)
+
+
+def targets(run: Run, vocabulary: int, start: State, members: Tokens) -> dict[str, State]:
+    """Models fine-tuned on the members: one per number of epochs, and one with DP-SGD."""
+    s, found, state, done = run.sizes, {}, start, 0
+    for epochs in s.snapshots:
+
+        def longer(state: State = state, more: int = epochs - done, done: int = done) -> State:
+            network = revived(run, vocabulary, state)
+            finetune.finetune(
+                network,
+                members,
+                run.rng(100 + done),
+                epochs=more,
+                rate=s.rate,
+                batch=s.batch,
+                progress=progress(run, f"target after {done} epochs"),
+            )
+            return state_of(network)
+
+        before = [e for e in s.snapshots if e <= epochs]
+        state = run.pieces.arrays("target", run.inputs(snapshots=before), longer)
+        found[f"E{epochs}"], done = state, epochs
+    private = run.pieces.arrays(
+        "private", run.inputs(), lambda: privately(run, vocabulary, start, members)
+    )
+    return {**found, f"DP{s.epsilon:g}": private}
+
+
+def privately(run: Run, vocabulary: int, start: State, members: Tokens) -> State:
+    """The public model fine-tuned with DP-SGD; the noise is not cryptographically secure."""
+    torch, _ = libraries()
+    try:
+        from opacus import PrivacyEngine
+    except ModuleNotFoundError:
+        raise MissingExtra("opacus", "dpsgd") from None
+    import warnings
+
+    s = run.sizes
+    network = revived(run, vocabulary, start).train()
+    rows = torch.utils.data.TensorDataset(torch.from_numpy(members))
+    with warnings.catch_warnings(), finetune.seeded(run.rng(3)) as seed:
+        warnings.simplefilter("ignore")
+        engine = PrivacyEngine(accountant="prv")
+        model, optimizer, loader = engine.make_private_with_epsilon(
+            module=network,
+            optimizer=torch.optim.AdamW(network.parameters(), lr=s.rate),
+            data_loader=torch.utils.data.DataLoader(rows, batch_size=s.private_batch),
+            epochs=s.private,
+            target_epsilon=s.epsilon,
+            target_delta=DELTA,
+            max_grad_norm=1.0,
+            noise_generator=torch.Generator().manual_seed(seed),
+        )
+        for epoch in range(s.private):
+            total = count = 0.0
+            for (some,) in loader:
+                losses = finetune.chunk_losses(model, some)
+                optimizer.zero_grad()
+                losses.mean().backward()
+                optimizer.step()
+                total, count = total + float(losses.detach().sum()), count + len(some)
+            spent = engine.get_epsilon(DELTA)
+            run.say(
+                f"DP-SGD, epoch {epoch + 1}: training {total / count:.3f}, epsilon {spent:.2f} at "
+                f"{DELTA:g}, noise multiplier {optimizer.noise_multiplier:.2f}"
+            )
+    return state_of(network)
+
+
+def generate(run: Run, model: Path, records: Frame) -> Frame:
+    """Chunks that follow real prompts."""
+    s = run.sizes
+    maker = TextGenerator(
+        str(model), epochs=s.generator, rate=s.rate, batch=s.batch, progress=run.say
+    )
+    return run.pieces.table(
+        "generated",
+        run.inputs(generator=maker.settings),
+        lambda: maker.generate(records, s.generated, run.rng(4)),
+    )
+
+
+def helper_of(run: Run, vocabulary: int, start: State, texts: Tokens) -> State:
+    """The public model fine-tuned on generated chunks, stopped on a tenth of them."""
+
+    def train() -> State:
+        network, cut = revived(run, vocabulary, start), len(texts) // 10
+        finetune.finetune(
+            network,
+            texts[cut:],
+            run.rng(5),
+            epochs=run.sizes.helper,
+            rate=run.sizes.rate,
+            batch=run.sizes.batch,
+            validation=texts[:cut],
+            progress=progress(run, "helper"),
+        )
+        return state_of(network)
+
+    return run.pieces.arrays("helper", run.inputs(), train)
+
+
+def scored(
+    run: Run, model: str, network: Any, part: str, records: Frame
+) -> tuple[dict[str, Array], Array]:
+    """Scores of the token losses, and embeddings."""
+
+    def ask() -> dict[str, Array]:
+        answers = LanguageModel(network, name=model).ask(token_matrix(records))
+        return {"logs": answers.log_probabilities, "embeddings": answers.embeddings}
+
+    kept = run.pieces.arrays("scores", run.inputs(model=model, part=part), ask)
+    return sequence_features(kept["logs"], records["text"].to_list()), kept["embeddings"]
+
+
+def area(first: Array, second: Array) -> float:
+    """Probability that a member's score is below another record's, ties counted half."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.concatenate([second, first]))[: second.size]
+    return float((ranks.mean() - (second.size + 1) / 2) / first.size)
+
+
+def table_of(
+    records: Frame, target: Mapping[str, Array], helper: Mapping[str, Array], embedding: Array
+) -> pa.Table:
+    """Records with everything that the game may look at."""
+    table = records.to_arrow()
+    for name, scores in (("target", target), ("helper", helper)):
+        for key, values in scores.items():
+            table = table.append_column(f"{name}_{key}", pa.array(values))
+    for j in range(embedding.shape[1]):
+        table = table.append_column(f"e_{j}", pa.array(embedding[:, j]))
+    return table
+
+
+def run_all(run: Run, path: Path) -> None:
+    """All stages."""
+    s, books = run.sizes, novels(path)
+    public = {k: v for n in PUBLIC for k, v in chapters(books[n], n).items()}
+    audited = {k: v for n in books if n not in PUBLIC for k, v in chapters(books[n], n).items()}
+    run.source = hashlib.sha256(path.read_bytes()).hexdigest()
+    tokenizer, vocabulary, start = pretrained(run, public)
+    model = finetune.save(revived(run, vocabulary, start), tokenizer, run.out / "public")
+    records = chunks(audited, tokenizer, length=s.length, most=s.most)
+    order = run.rng(6).permutation(len(records))
+    require(
+        s.members + s.nonmembers <= order.size,
+        f"{order.size} chunks are too few for {s.members} members and {s.nonmembers} others.",
+    )
+    half = s.members // 2
+    for_generator, members = records[order[:half]], records[order[half : s.members]]
+    nonmembers = records[order[s.members : s.members + s.nonmembers]]
+    run.say(
+        f"{len(public)} public and {len(audited)} audited chapters, {len(records)} chunks: "
+        f"{s.members} members, {s.nonmembers} real non-members"
+    )
+    everyone = token_matrix(records[order[: s.members]])
+    models = targets(run, vocabulary, start, everyone)
+    generated = generate(run, model, for_generator)
+    cut = len(generated) // 2
+    mixed = run.rng(7).permutation(len(generated))
+    for_helper, shown = generated[mixed[:cut]], generated[mixed[cut:]]
+    helper = revived(run, vocabulary, helper_of(run, vocabulary, start, token_matrix(for_helper)))
+    parts = {"members": members, "generated": shown, "nonmembers": nonmembers}
+    beside = {p: scored(run, "helper", helper, p, r) for p, r in parts.items()}
+    report = Table(title="AUC by loss: members against others; losses are means per token")
+    for heading in ("target", "members", "real", "generated", "AUC real", "AUC generated"):
+        report.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("AUC real, min-k", "AUC real, less helper", "AUC generated, less helper"):
+        report.add_column(heading, justify="right")
+    for name, state in {"public": start, **models, "helper": state_of(helper)}.items():
+        network = revived(run, vocabulary, state)
+        found = {p: scored(run, name, network, p, r)[0] for p, r in parts.items()}
+        losses = {p: f["loss"] for p, f in found.items()}
+        less = {p: f - beside[p][0]["loss"] for p, f in losses.items()}
+        areas = [area(losses["members"], losses[p]) for p in ("nonmembers", "generated")]
+        areas.append(area(found["members"]["min_k"], found["nonmembers"]["min_k"]))
+        areas += [area(less["members"], less[p]) for p in ("nonmembers", "generated")]
+        means = [losses[p].mean() for p in ("members", "nonmembers", "generated")]
+        report.add_row(name, *(f"{v:.3f}" for v in (*means, *areas)))
+        if name not in models:
+            continue
+        finetune.save(network, tokenizer, run.out / name / "model")
+        for p, r in parts.items():
+            table = table_of(r, found[p], *beside[p])
+            pyarrow.parquet.write_table(table, run.out / name / f"{p}.parquet")
+    run.console.print(report)
+    run.say(f"wrote {', '.join(models)} to {run.out}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run, print, write."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    options.add_argument("--text", type=Path, default=TEXT)
+    options.add_argument("--out", type=Path, default=Path("out/panoramia_text"))
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--quick", action="store_true", help="small models, in a minute or two")
+    args = options.parse_args(arguments)
+    torch, transformers = libraries()
+    torch.set_num_threads(1)
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    out = args.out / "quick" if args.quick else args.out
+    sizes = QUICK if args.quick else Sizes()
+    run = Run(sizes, args.seed, Pieces(args.out / "pieces"), out, Console(width=150))
+    run_all(run, args.text)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except DivulgeError as problem:
+        sys.exit(str(problem))
