@@ -6,13 +6,14 @@ Public-domain text: Jane Austen's novels as Debian ships them (``make text``). A
 tiny GPT-2 are trained on two novels; the chapters of the other four, in chunks of 32 tokens, are
 split at random into members and real non-members. The targets are that GPT-2 fine-tuned on the
 members, kept after several numbers of epochs, and once with DP-SGD (Opacus, extra ``dpsgd``). Half
-of the members go to the generator; the helper is fine-tuned on generated text only; the other half
-are audited.
+of the members go to the generator; the other half are audited. Three models know nothing of the
+audited records: the helper, fine-tuned on generated text only (as in the paper), the reference,
+fine-tuned on the generator's members, and the public model itself.
 
 For every target three tables are written to out/panoramia_text/<target>/: members.parquet,
-generated.parquet and nonmembers.parquet (real ones, for comparison), with the columns ``target_*``
-and ``helper_*`` (loss and other scores of the token losses, see divulge.attacks.tokens) and ``e_*``
-(the helper's embedding). Every model and table is kept as a piece: a second run repeats nothing.
+generated.parquet and nonmembers.parquet (real ones, for comparison), with the columns ``target_*``,
+``helper_*``, ``reference_*`` and ``public_*`` (scores of the token losses, divulge.attacks.tokens)
+and ``e_*`` (the helper's embedding). Every model and table is kept: a second run repeats nothing.
 """
 
 from __future__ import annotations
@@ -69,15 +70,15 @@ class Sizes:
     layers: int = 2
     width: int = 128
     batch: int = 64
-    pretraining: int = 5
-    snapshots: tuple[int, ...] = (2, 5, 10, 20)
-    generator: int = 6
-    helper: int = 6
-    private: int = 4
+    pretraining: int = 4
+    snapshots: tuple[int, ...] = (1, 4, 12)
+    generator: int = 4
+    helper: int = 4
+    private: int = 3
     """Epochs of DP-SGD."""
     private_batch: int = 256
     epsilon: float = 2.0
-    rate: float = 1e-3
+    rate: float = 2e-3
 
 
 QUICK = Sizes(
@@ -94,7 +95,6 @@ QUICK = Sizes(
     helper=2,
     private=1,
     private_batch=128,
-    rate=2e-3,
 )
 
 
@@ -257,8 +257,8 @@ def generate(run: Run, model: Path, records: Frame) -> Frame:
     )
 
 
-def helper_of(run: Run, vocabulary: int, start: State, texts: Tokens) -> State:
-    """The public model fine-tuned on generated chunks, stopped on a tenth of them."""
+def beside(run: Run, name: str, vocabulary: int, start: State, texts: Tokens) -> State:
+    """The public model fine-tuned on other chunks than the audited, stopped on a tenth of them."""
 
     def train() -> State:
         network, cut = revived(run, vocabulary, start), len(texts) // 10
@@ -270,11 +270,11 @@ def helper_of(run: Run, vocabulary: int, start: State, texts: Tokens) -> State:
             rate=run.sizes.rate,
             batch=run.sizes.batch,
             validation=texts[:cut],
-            progress=progress(run, "helper"),
+            progress=progress(run, name),
         )
         return state_of(network)
 
-    return run.pieces.arrays("helper", run.inputs(), train)
+    return run.pieces.arrays(name, run.inputs(), train)
 
 
 def scored(
@@ -299,12 +299,12 @@ def area(first: Array, second: Array) -> float:
 
 
 def table_of(
-    records: Frame, target: Mapping[str, Array], helper: Mapping[str, Array], embedding: Array
+    records: Frame, scores: Mapping[str, Mapping[str, Array]], embedding: Array
 ) -> pa.Table:
     """Records with everything that the game may look at."""
     table = records.to_arrow()
-    for name, scores in (("target", target), ("helper", helper)):
-        for key, values in scores.items():
+    for name, own in scores.items():
+        for key, values in own.items():
             table = table.append_column(f"{name}_{key}", pa.array(values))
     for j in range(embedding.shape[1]):
         table = table.append_column(f"e_{j}", pa.array(embedding[:, j]))
@@ -338,29 +338,34 @@ def run_all(run: Run, path: Path) -> None:
     cut = len(generated) // 2
     mixed = run.rng(7).permutation(len(generated))
     for_helper, shown = generated[mixed[:cut]], generated[mixed[cut:]]
-    helper = revived(run, vocabulary, helper_of(run, vocabulary, start, token_matrix(for_helper)))
     parts = {"members": members, "generated": shown, "nonmembers": nonmembers}
-    beside = {p: scored(run, "helper", helper, p, r) for p, r in parts.items()}
-    report = Table(title="AUC by loss: members against others; losses are means per token")
-    for heading in ("target", "members", "real", "generated", "AUC real", "AUC generated"):
+    others = {
+        name: beside(run, name, vocabulary, start, token_matrix(texts))
+        for name, texts in (("helper", for_helper), ("reference", for_generator))
+    }
+    known: dict[str, dict[str, Any]] = {p: {} for p in parts}
+    vectors: dict[str, Array] = {}
+    report = Table(title="Mean losses per token, and AUC of members against others by loss")
+    for heading in ("model", "members", "real", "generated", "AUC real", "AUC generated"):
         report.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("AUC real, min-k", "AUC real, less helper", "AUC generated, less helper"):
-        report.add_column(heading, justify="right")
-    for name, state in {"public": start, **models, "helper": state_of(helper)}.items():
+    report.add_column("AUC real, min-k", justify="right")
+    for name, state in {**others, "public": start, **models}.items():
         network = revived(run, vocabulary, state)
-        found = {p: scored(run, name, network, p, r)[0] for p, r in parts.items()}
-        losses = {p: f["loss"] for p, f in found.items()}
-        less = {p: f - beside[p][0]["loss"] for p, f in losses.items()}
-        areas = [area(losses["members"], losses[p]) for p in ("nonmembers", "generated")]
-        areas.append(area(found["members"]["min_k"], found["nonmembers"]["min_k"]))
-        areas += [area(less["members"], less[p]) for p in ("nonmembers", "generated")]
-        means = [losses[p].mean() for p in ("members", "nonmembers", "generated")]
+        found = {p: scored(run, name, network, p, r) for p, r in parts.items()}
+        own = {p: f[0] for p, f in found.items()}
+        means = [own[p]["loss"].mean() for p in ("members", "nonmembers", "generated")]
+        areas = [area(own["members"]["loss"], own[p]["loss"]) for p in ("nonmembers", "generated")]
+        areas.append(area(own["members"]["min_k"], own["nonmembers"]["min_k"]))
         report.add_row(name, *(f"{v:.3f}" for v in (*means, *areas)))
+        if name == "helper":
+            vectors = {p: f[1] for p, f in found.items()}
         if name not in models:
+            for p in parts:
+                known[p][name] = own[p]
             continue
         finetune.save(network, tokenizer, run.out / name / "model")
         for p, r in parts.items():
-            table = table_of(r, found[p], *beside[p])
+            table = table_of(r, {"target": own[p], **known[p]}, vectors[p])
             pyarrow.parquet.write_table(table, run.out / name / f"{p}.parquet")
     run.console.print(report)
     run.say(f"wrote {', '.join(models)} to {run.out}")
