@@ -119,6 +119,7 @@ class Run:
     def say(self, text: str) -> None:
         seconds = time.perf_counter() - self.start
         self.console.print(f"[{seconds:5.0f} s] {text}", style="dim", markup=False, highlight=False)
+        self.console.file.flush()
 
 
 def progress(run: Run, name: str) -> Callable[[finetune.Epoch], None]:
