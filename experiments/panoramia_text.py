@@ -66,10 +66,10 @@ class Sizes:
     length: int = 32
     most: int = 100
     """Chunks per chapter: as many tokens as 50 chunks of 64."""
-    vocabulary: int = 2048
+    vocabulary: int = 1024
     layers: int = 2
     width: int = 128
-    batch: int = 64
+    batch: int = 32
     pretraining: int = 4
     snapshots: tuple[int, ...] = (1, 4, 12)
     generator: int = 4
@@ -86,9 +86,9 @@ QUICK = Sizes(
     nonmembers=500,
     generated=800,
     most=12,
-    vocabulary=1024,
     layers=1,
     width=64,
+    batch=64,
     pretraining=1,
     snapshots=(2, 6),
     generator=2,
