@@ -22,8 +22,8 @@ import argparse
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ DELTA = 1e-5
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything; all of it is part of the name of a piece."""
+    """How much of everything."""
 
     members: int = 10_000
     nonmembers: int = 5_000
@@ -107,11 +107,7 @@ class Run:
     pieces: Pieces
     out: Path
     console: Console
-    source: str = ""
     start: float = field(default_factory=time.perf_counter)
-
-    def inputs(self, **more: Any) -> dict[str, Any]:
-        return {**asdict(self.sizes), "seed": self.seed, "source": self.source, **more}
 
     def rng(self, stage: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, stage])
@@ -122,14 +118,13 @@ class Run:
         self.console.file.flush()
 
 
-def progress(run: Run, name: str) -> Callable[[finetune.Epoch], None]:
-    """A line per epoch."""
-
-    def say(epoch: finetune.Epoch) -> None:
-        held = "" if epoch.validation is None else f", held out {epoch.validation:.3f}"
-        run.say(f"{name}, epoch {epoch.number}: training {epoch.training:.3f}{held}")
-
-    return say
+def digest(values: Mapping[str, Any]) -> str:
+    """SHA-256 of named arrays: a piece is named by what it was made from."""
+    found = hashlib.sha256()
+    for key in sorted(values):
+        array = np.ascontiguousarray(values[key])
+        found.update(f"{key} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    return found.hexdigest()
 
 
 def fresh(run: Run, vocabulary: int) -> Any:
@@ -151,55 +146,57 @@ def state_of(network: Any) -> State:
     return {k: v.detach().numpy() for k, v in network.state_dict().items()}
 
 
-def pretrained(run: Run, public: Mapping[str, str]) -> tuple[Any, int, State]:
-    """Tokenizer and model of the public novels."""
-    s, texts = run.sizes, list(public.values())
-    tokenizer = finetune.byte_pairs(texts, s.vocabulary)
-    vocabulary = len(tokenizer)
+def tuned(
+    run: Run, name: str, vocabulary: int, start: State, texts: Tokens, stage: int, **options: Any
+) -> State:
+    """A model trained further on chunks; with ``check`` the best epoch on that many of them."""
+    s, check, epochs = run.sizes, options.get("check", 0), options["epochs"]
+
+    def say(epoch: finetune.Epoch) -> None:
+        held = "" if epoch.validation is None else f", held out {epoch.validation:.3f}"
+        run.say(f"{name}, epoch {epoch.number}: training {epoch.training:.3f}{held}")
 
     def train() -> State:
-        rows = token_matrix(chunks(public, tokenizer, length=s.length, most=None))
-        order = run.rng(1).permutation(len(rows))
-        cut = len(rows) // 20
-        network = fresh(run, vocabulary)
+        network = revived(run, vocabulary, start)
         finetune.finetune(
             network,
-            rows[order[cut:]],
-            run.rng(2),
-            epochs=s.pretraining,
+            texts[check:],
+            run.rng(stage),
+            epochs=epochs,
             rate=s.rate,
             batch=s.batch,
-            validation=rows[order[:cut]],
-            progress=progress(run, "public model"),
+            validation=texts[:check] if check else None,
+            progress=say,
         )
         return state_of(network)
 
-    return tokenizer, vocabulary, run.pieces.arrays("public", run.inputs(), train)
+    inputs = {"start": digest(start), "texts": digest({"tokens": texts}), "seed": run.seed}
+    inputs |= {"rate": s.rate, "batch": s.batch, "stage": stage, **options}
+    return run.pieces.arrays("model", inputs, train)
+
+
+def pretrained(run: Run, public: Mapping[str, str]) -> tuple[Any, int, State]:
+    """Tokenizer and model of the public novels."""
+    s = run.sizes
+    tokenizer = finetune.byte_pairs(list(public.values()), s.vocabulary)
+    vocabulary = len(tokenizer)
+    rows = token_matrix(chunks(public, tokenizer, length=s.length, most=None))
+    rows, first = rows[run.rng(1).permutation(len(rows))], state_of(fresh(run, vocabulary))
+    options = {"epochs": s.pretraining, "check": len(rows) // 20}
+    return tokenizer, vocabulary, tuned(run, "public", vocabulary, first, rows, 2, **options)
 
 
 def targets(run: Run, vocabulary: int, start: State, members: Tokens) -> dict[str, State]:
     """Models fine-tuned on the members: one per number of epochs, and one with DP-SGD."""
     s, found, state, done = run.sizes, {}, start, 0
     for epochs in s.snapshots:
-
-        def longer(state: State = state, more: int = epochs - done, done: int = done) -> State:
-            network = revived(run, vocabulary, state)
-            finetune.finetune(
-                network,
-                members,
-                run.rng(100 + done),
-                epochs=more,
-                rate=s.rate,
-                batch=s.batch,
-                progress=progress(run, f"target after {done} epochs"),
-            )
-            return state_of(network)
-
-        before = [e for e in s.snapshots if e <= epochs]
-        state = run.pieces.arrays("target", run.inputs(snapshots=before), longer)
+        name = f"target after {done} epochs"
+        state = tuned(run, name, vocabulary, state, members, 100 + done, epochs=epochs - done)
         found[f"E{epochs}"], done = state, epochs
+    inputs = {"start": digest(start), "texts": digest({"tokens": members}), "seed": run.seed}
+    inputs |= {k: getattr(s, k) for k in ("private", "private_batch", "epsilon", "rate")}
     private = run.pieces.arrays(
-        "private", run.inputs(), lambda: privately(run, vocabulary, start, members)
+        "private", inputs, lambda: privately(run, vocabulary, start, members)
     )
     return {**found, f"DP{s.epsilon:g}": private}
 
@@ -253,41 +250,22 @@ def generate(run: Run, model: Path, records: Frame) -> Frame:
     )
     return run.pieces.table(
         "generated",
-        run.inputs(generator=maker.settings),
+        {**maker.settings, "records": digest({"tokens": token_matrix(records)}), "seed": run.seed}
+        | {"count": s.generated},
         lambda: maker.generate(records, s.generated, run.rng(4)),
     )
 
 
-def beside(run: Run, name: str, vocabulary: int, start: State, texts: Tokens) -> State:
-    """The public model fine-tuned on other chunks than the audited, stopped on a tenth of them."""
-
-    def train() -> State:
-        network, cut = revived(run, vocabulary, start), len(texts) // 10
-        finetune.finetune(
-            network,
-            texts[cut:],
-            run.rng(5),
-            epochs=run.sizes.helper,
-            rate=run.sizes.rate,
-            batch=run.sizes.batch,
-            validation=texts[:cut],
-            progress=progress(run, name),
-        )
-        return state_of(network)
-
-    return run.pieces.arrays(name, run.inputs(), train)
-
-
-def scored(
-    run: Run, model: str, network: Any, part: str, records: Frame
-) -> tuple[dict[str, Array], Array]:
+def scored(run: Run, network: Any, records: Frame) -> tuple[dict[str, Array], Array]:
     """Scores of the token losses, and embeddings."""
+    tokens = token_matrix(records)
 
     def ask() -> dict[str, Array]:
-        answers = LanguageModel(network, name=model).ask(token_matrix(records))
+        answers = LanguageModel(network).ask(tokens)
         return {"logs": answers.log_probabilities, "embeddings": answers.embeddings}
 
-    kept = run.pieces.arrays("scores", run.inputs(model=model, part=part), ask)
+    inputs = {"model": digest(state_of(network)), "texts": digest({"tokens": tokens})}
+    kept = run.pieces.arrays("scores", inputs, ask)
     return sequence_features(kept["logs"], records["text"].to_list()), kept["embeddings"]
 
 
@@ -317,7 +295,6 @@ def run_all(run: Run, path: Path) -> None:
     s, books = run.sizes, novels(path)
     public = {k: v for n in PUBLIC for k, v in chapters(books[n], n).items()}
     audited = {k: v for n in books if n not in PUBLIC for k, v in chapters(books[n], n).items()}
-    run.source = hashlib.sha256(path.read_bytes()).hexdigest()
     tokenizer, vocabulary, start = pretrained(run, public)
     model = finetune.save(revived(run, vocabulary, start), tokenizer, run.out / "public")
     records = chunks(audited, tokenizer, length=s.length, most=s.most)
@@ -340,10 +317,10 @@ def run_all(run: Run, path: Path) -> None:
     mixed = run.rng(7).permutation(len(generated))
     for_helper, shown = generated[mixed[:cut]], generated[mixed[cut:]]
     parts = {"members": members, "generated": shown, "nonmembers": nonmembers}
-    others = {
-        name: beside(run, name, vocabulary, start, token_matrix(texts))
-        for name, texts in (("helper", for_helper), ("reference", for_generator))
-    }
+    others = {}
+    for name, texts in (("helper", for_helper), ("reference", for_generator)):
+        options = {"epochs": s.helper, "check": len(texts) // 10}
+        others[name] = tuned(run, name, vocabulary, start, token_matrix(texts), 5, **options)
     known: dict[str, dict[str, Any]] = {p: {} for p in parts}
     vectors: dict[str, Array] = {}
     report = Table(title="Mean losses per token, and AUC of members against others by loss")
@@ -352,7 +329,7 @@ def run_all(run: Run, path: Path) -> None:
     report.add_column("AUC real, min-k", justify="right")
     for name, state in {**others, "public": start, **models}.items():
         network = revived(run, vocabulary, state)
-        found = {p: scored(run, name, network, p, r) for p, r in parts.items()}
+        found = {p: scored(run, network, r) for p, r in parts.items()}
         own = {p: f[0] for p, f in found.items()}
         means = [own[p]["loss"].mean() for p in ("members", "nonmembers", "generated")]
         areas = [area(own["members"]["loss"], own[p]["loss"]) for p in ("nonmembers", "generated")]

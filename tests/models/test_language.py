@@ -45,6 +45,29 @@ def test_refuses_what_is_no_directory(tmp_path):
         language.load(tmp_path)
 
 
+@pytest.mark.parametrize("shard", ["pytorch_model.bin", "../away.safetensors"])
+def test_refuses_an_index_that_names_other_files(tmp_path, shard):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_text("")
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"wte": shard}}))
+    with pytest.raises(InputError, match="no safetensors file beside it"):
+        language.load(tmp_path)
+    index.write_text("{}")
+    with pytest.raises(InputError, match="no weight_map"):
+        language.load(tmp_path)
+    index.write_text("[]")
+    with pytest.raises(InputError, match="JSON object"):
+        language.load(tmp_path)
+
+
+def test_refuses_an_adapter(tmp_path):
+    for name in ("config.json", "adapter_config.json", "adapter_model.safetensors"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="merge it"):
+        language.load(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     pytest.importorskip("torch", reason="needs the extra 'language'")
@@ -151,6 +174,22 @@ def test_never_runs_code_that_comes_with_a_model(folder, tmp_path):
     with pytest.raises(InputError, match="Cannot load"):
         language.load(place)
     assert not trap.exists()
+
+
+def test_weights_in_pickle_are_not_taken_beside_other_safetensors(folder, tmp_path):
+    place = copy_of(folder, tmp_path)
+    (place / "model.safetensors").rename(place / "other.safetensors")
+    (place / "pytorch_model.bin").write_bytes(b"not even a pickle")
+    with pytest.raises(InputError, match="Cannot load"):
+        language.load(place)
+
+
+def test_a_model_in_several_files_is_loaded(folder, tmp_path):
+    whole = language.load(folder)
+    whole.network.save_pretrained(tmp_path, max_shard_size="10KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    rows = np.random.default_rng(0).integers(0, 320, (3, 12))
+    assert language.load(tmp_path).losses(rows) == pytest.approx(whole.losses(rows), abs=1e-5)
 
 
 def test_takes_safetensors_where_a_pickle_lies_beside_them(folder, tmp_path):

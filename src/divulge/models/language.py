@@ -23,6 +23,7 @@ Tokens = npt.NDArray[np.int64]
 Records = Sequence[str] | Sequence[Sequence[int]] | npt.NDArray[Any]
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt")
+INDEX = "model.safetensors.index.json"
 LOGITS = 1 << 24
 """Most logits that are held at once; the number of records in a batch follows from it."""
 
@@ -203,12 +204,20 @@ def check_directory(place: Path) -> None:
         place.is_dir(),
         f"{place} is a file. A language model is a directory with config.json and safetensors.",
     )
-    configuration = place / "config.json"
-    require(configuration.exists(), f"{place} holds no config.json.")
-    try:
-        json.loads(configuration.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read {configuration}: {error}") from error
+    require((place / "config.json").exists(), f"{place} holds no config.json.")
+    _json(place / "config.json")
+    require(
+        not (place / "adapter_config.json").exists(),
+        f"{place} holds an adapter, not a whole model: merge it into its base model first.",
+    )
+    if (place / INDEX).exists():
+        shards: Any = _json(place / INDEX).get("weight_map")
+        require(isinstance(shards, dict), f"{place / INDEX} holds no weight_map.")
+        for name in sorted({str(v) for v in shards.values()}):
+            require(
+                name.endswith(".safetensors") and Path(name).name == name,
+                f"{place / INDEX} names {name!r}, which is no safetensors file beside it.",
+            )
     if any(place.glob("*.safetensors")):
         return
     pickles = sorted(p.name for pattern in PICKLES for p in place.glob(pattern))
@@ -219,6 +228,15 @@ def check_directory(place: Path) -> None:
             "model.save_pretrained(folder) does so."
         )
     raise InputError(f"{place} holds no weights: model.safetensors is missing.")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read {path}: {error}") from error
+    require(isinstance(found, dict), f"{path} must hold a JSON object.")
+    return dict(found)
 
 
 def libraries() -> tuple[Any, Any]:
