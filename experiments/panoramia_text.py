@@ -246,7 +246,12 @@ def generate(run: Run, model: Path, records: Frame) -> Frame:
     """Chunks that follow real prompts."""
     s = run.sizes
     maker = TextGenerator(
-        str(model), epochs=s.generator, rate=s.rate, batch=s.batch, progress=run.say
+        str(model),
+        window=s.length,  # no model here was trained on longer text
+        epochs=s.generator,
+        rate=s.rate,
+        batch=s.batch,
+        progress=run.say,
     )
     return run.pieces.table(
         "generated",

@@ -98,8 +98,28 @@ def test_only_the_likeliest_tokens_are_drawn(folder):
     ]
     assert alike
     assert all(alike)
-    with pytest.raises(InputError, match="too few"):
-        continuations(network, prompts, np.random.default_rng(1), length=32)
+
+
+def test_a_long_continuation_reads_no_more_than_the_window(folder):
+    """The greedy continuation is the one that reads the whole window again for every block."""
+    import torch
+
+    from divulge.models.language import load
+
+    network = load(folder[0]).network
+    prompts = np.random.default_rng(0).integers(0, 310, (3, 20))
+    for options in ({"length": 40}, {"length": 20, "window": 8}):
+        limit = options.get("window", 32)
+        found = continuations(network, prompts, np.random.default_rng(1), top_k=1, **options)
+        whole, read = prompts, limit
+        for _ in range(options["length"]):
+            read = 3 * limit // 4 if read == limit else read + 1
+            with torch.no_grad():
+                logits = network(torch.from_numpy(whole[:, -read:])).logits[:, -1]
+            whole = np.column_stack([whole, logits.argmax(1).numpy()])
+        assert np.array_equal(found, whole[:, 20:])
+    with pytest.raises(InputError, match="at least two"):
+        continuations(network, prompts, np.random.default_rng(1), length=4, window=1)
 
 
 def test_without_a_model_a_tiny_one_is_learned(records):

@@ -41,6 +41,8 @@ class TextGenerator:
     most_per_prompt: int = 8
     top_k: int = 200
     temperature: float = 1.0
+    window: int | None = None
+    """Tokens that the model was trained to read at once, where it has more positions than that."""
     epochs: int = 8
     """At most; the epoch with the lowest loss on the prompts is kept."""
     rate: float = 1e-3
@@ -108,6 +110,7 @@ class TextGenerator:
             length=tokens.shape[1],
             top_k=self.top_k,
             temperature=self.temperature,
+            window=self.window,
         )
         return _like(records, prompts, new, decode(tokenizer, new))
 
@@ -139,7 +142,7 @@ class TextGenerator:
         texts = records[TEXT].to_list()
         tokenizer = finetune.byte_pairs([texts[i] for i in known], self.vocabulary)
         sizes = {"layers": self.layers, "width": self.width}
-        return finetune.tiny(len(tokenizer), 2 * self.length, rng, **sizes), tokenizer
+        return finetune.tiny(len(tokenizer), self.length, rng, **sizes), tokenizer
 
     def _tokens(self, records: Frame, tokenizer: Any) -> Tokens:
         from divulge.models.chunks import token_matrix
@@ -170,37 +173,42 @@ def continuations(
     length: int,
     top_k: int = 200,
     temperature: float = 1.0,
+    window: int | None = None,
     batch: int = 256,
 ) -> Tokens:
     """For every prompt ``length`` further tokens by top-k sampling.
 
-    A prompt loses its beginning where prompt and continuation do not fit the model together.
+    Where prompt and continuation do not fit the model (or ``window``) together, the model goes on
+    from the last three quarters of what it can read: positions it was never trained on spoil text.
     """
     from divulge.models.language import LanguageModel, libraries
 
     torch, _ = libraries()
-    longest = LanguageModel(network).longest
-    if longest is not None:
-        require(
-            longest > length,
-            f"The model reads {longest} tokens, too few to continue a prompt by {length}.",
-        )
-        prompts = prompts[:, -(longest - length) :]
+    limits = [n for n in (LanguageModel(network).longest, window) if n is not None]
+    limit = min([prompts.shape[1] + length, *limits])
+    require(limit >= 2, f"The model must read at least two tokens at once. Found {limit}.")
+    whole = limit == prompts.shape[1] + length
+    kept_back = prompts.shape[1] if whole else max(1, 3 * limit // 4)
     random = torch.Generator().manual_seed(int(rng.integers(2**62)))
     network.eval()
     parts = []
     with torch.inference_mode():
         for start in range(0, len(prompts), batch):
-            step = torch.from_numpy(np.ascontiguousarray(prompts[start : start + batch]))
-            kept, drawn = None, []
+            seen = torch.from_numpy(np.ascontiguousarray(prompts[start : start + batch]))
+            drawn: list[Any] = []
+            kept, read = None, limit
             for _ in range(length):
+                if read == limit:  # nothing more fits: begin again with what came last
+                    step = torch.cat([seen, *drawn], dim=1)[:, -kept_back:]
+                    kept, read = None, step.shape[1]
+                else:
+                    step, read = drawn[-1], read + 1
                 out = network(input_ids=step, past_key_values=kept, use_cache=True)
                 kept = out.past_key_values
                 logits = out.logits[:, -1].float() / temperature
                 best, which = logits.topk(min(top_k, logits.shape[1]), dim=1)
                 pick = torch.multinomial(best.softmax(1), 1, generator=random)
-                step = which.gather(1, pick)
-                drawn.append(step)
+                drawn.append(which.gather(1, pick))
             parts.append(torch.cat(drawn, dim=1).numpy())
     return np.concatenate(parts)
 
