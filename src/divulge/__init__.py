@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         tables,
         trials,
     )
+    from divulge.games import canaries
     from divulge.games.attribute import attribute
     from divulge.games.leakage import leakage
     from divulge.games.membership import membership
@@ -46,12 +47,16 @@ _FUNCTIONS = {
     "Result": "divulge.result",
 }
 
+_MODULES = {"canaries": "divulge.games.canaries"}
+"""Games of more than one step are modules: plan and audit."""
+
 __all__ = [
     "Result",
     "__version__",
     "attacks",
     "attribute",
     "bounds",
+    "canaries",
     "claims",
     "curves",
     "errors",
@@ -78,7 +83,7 @@ def __getattr__(name: str) -> Any:
     if name in _FUNCTIONS:
         return getattr(importlib.import_module(_FUNCTIONS[name]), name)
     if name in __all__:
-        return importlib.import_module(f"divulge.{name}")
+        return importlib.import_module(_MODULES.get(name, f"divulge.{name}"))
     raise AttributeError(f"module 'divulge' has no attribute {name!r}")
 
 

@@ -10,6 +10,7 @@ from divulge import __version__
 from divulge.cli import (
     attribute,
     bound,
+    canaries,
     check,
     demo,
     leakage,
@@ -50,6 +51,7 @@ app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)
 app.command("retraining")(retraining.command)
 app.command("leakage")(leakage.command)
+app.add_typer(canaries.app, name="canaries")
 app.command("demo")(demo.command)
 app.command("check")(check.command)
 app.command("report")(report.command)

@@ -1,6 +1,7 @@
 """What has a known answer? Mechanisms with their exact curve and a sampler of trials."""
 
 from divulge.mechanisms.base import Mechanism, draw_truths
+from divulge.mechanisms.dpsgd import DPSGD
 from divulge.mechanisms.generated import KnownGenerator, ShownRecords
 from divulge.mechanisms.noisy_sum import NoisySum
 from divulge.mechanisms.scalar import (
@@ -16,6 +17,7 @@ from divulge.mechanisms.scalar import (
 from divulge.mechanisms.shifted import Shifted, ShiftedTable
 
 __all__ = [
+    "DPSGD",
     "GaussianMechanism",
     "KnownGenerator",
     "LaplaceMechanism",

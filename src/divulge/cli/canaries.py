@@ -1,0 +1,139 @@
+"""``divulge canaries``: plan the coin flips before training, audit the scores after it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from divulge.cli import output
+
+app = typer.Typer(
+    help="Canaries: include records by coin flips before training, audit the model afterwards.",
+    no_args_is_help=True,
+)
+
+
+@app.command("plan")
+def plan_command(
+    data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records at hand.")],
+    records: Annotated[
+        Path, typer.Option(help="Where to write the records to train on (Parquet or CSV).")
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the plan, with the coin flips.")] = Path(
+        "plan.json"
+    ),
+    canaries: Annotated[
+        Path | None, typer.Option(help="Where to write all canaries, to be scored afterwards.")
+    ] = None,
+    count: Annotated[int, typer.Option(help="How many canaries.")] = 1000,
+    strategy: Annotated[
+        str, typer.Option(help="mahalanobis, random or norm: which records are canaries.")
+    ] = "mahalanobis",
+    features: Annotated[
+        str, typer.Option(help="Columns to measure by, or patterns such as x_*. Default: all.")
+    ] = "",
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Column with an id per record. Default: row number.")
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option(help="Records to measure from. Default: the data.")
+    ] = None,
+    gradients: Annotated[
+        list[Path] | None,
+        typer.Option(help="Clipped gradients, a row per record; repeatable, one table per step."),
+    ] = None,
+    noise: Annotated[
+        float, typer.Option(help="Standard deviation of the noise on every column of the mean.")
+    ] = 0.0,
+    averaged: Annotated[
+        float | None, typer.Option(help="Records in that mean (a batch). Default: all.")
+    ] = None,
+    probability: Annotated[float, typer.Option(help="Of a canary to be included.")] = 0.5,
+    seed: Annotated[int, typer.Option(help="Fixes the coin flips: as secret as the plan.")] = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over a plan that exists.")
+    ] = False,
+) -> None:
+    """Choose canaries, flip a coin for each, and write the records to train on.
+
+    The plan holds the truths: keep it from whoever scores or attacks the model.
+    """
+    from divulge.games import canaries as game
+    from divulge.tables import file_sha256
+
+    made = game.plan(
+        data,
+        count=count,
+        strategy=strategy,
+        features=output.words(features),
+        id=id_,
+        reference=reference,
+        gradients=tuple(gradients or ()),
+        noise=noise,
+        averaged=averaged,
+        probability=probability,
+        rng=seed,
+    )
+    game.write_plan(made, data, out=out, records=records, canaries=canaries, overwrite=overwrite)
+    typer.echo(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
+    typer.echo(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
+    typer.echo(f"{out} holds the truths: keep it, and the seed, from whoever makes the scores.")
+    typer.echo(f"sha256 of {out.name}: {file_sha256(out)}")
+
+
+@app.command("audit")
+def audit_command(
+    plan: Annotated[Path, typer.Argument(help="The plan, written before training.")],
+    scores: Annotated[Path, typer.Argument(help="Parquet or CSV: an id and scores per canary.")],
+    score: Annotated[
+        str, typer.Option(help="Score column; several with commas; patterns such as s_*.")
+    ] = "loss",
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Id column of the scores. Default: the plan's.")
+    ] = None,
+    lower_is_member: Annotated[
+        bool | None,
+        typer.Option(
+            "--lower-is-member/--higher-is-member",
+            help="Direction of the score. Default: by name (a loss is lower for members).",
+        ),
+    ] = None,
+    ignore_others: Annotated[
+        bool, typer.Option("--ignore-others", help="Allow rows that are no canaries.")
+    ] = False,
+    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Fixes the order of revelation.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
+    ] = None,
+) -> None:
+    """Audit a model from the scores of its canaries.
+
+    Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
+    """
+    from divulge.games import canaries as game
+    from divulge.games.membership import DELTAS
+
+    output.check(report, claim)
+    result = game.audit(
+        plan,
+        scores,
+        score=output.words(score),
+        id=id_,
+        lower_is_member=lower_is_member,
+        deltas=tuple(delta) if delta else DELTAS,
+        error=error,
+        ignore_others=ignore_others,
+        rng=seed,
+        command="divulge " + shlex.join(sys.argv[1:]),
+    )
+    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

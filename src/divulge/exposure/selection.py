@@ -1,0 +1,130 @@
+"""Which records are the most exposed? Choosing canaries before training (004, Algorithm 6).
+
+A record far from the others, in the metric of what hides it (the spread of the other records and
+the noise of the mechanism), gives itself away most: the noise-aware Mahalanobis distance. The
+records may be features, embeddings, or clipped gradients at several steps of a training run; then
+the ranks of the distances are summed over the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from divulge.errors import require
+from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covariance
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+MAHALANOBIS, RANDOM, NORM = "mahalanobis", "random", "norm"
+STRATEGIES = (MAHALANOBIS, RANDOM, NORM)
+_FLAT = 1e-10
+_DROWNED = 1e-8
+"""A column whose spread is this share of the noise, or less, is noise alone."""
+
+
+def noisy_covariance(
+    reference: npt.ArrayLike,
+    variance: float,
+    *,
+    kind: str = LEDOIT_WOLF,
+    names: Sequence[str] | None = None,
+) -> Covariance:
+    """The covariance of the reference records plus noise of this variance on every column.
+
+    With noise a column may be constant, as gradients often are: the noise is then all its spread.
+    """
+    rows = np.asarray(reference, dtype=float)
+    require(
+        bool(np.isfinite(variance)) and variance >= 0.0,
+        f"The variance of the noise must be finite and at least 0. Found {variance!r}.",
+    )
+    if variance == 0.0 or rows.ndim != 2 or rows.shape[0] == 0:
+        return estimate_covariance(rows, kind, names)
+    mean = rows.mean(axis=0)
+    least = np.maximum(_FLAT * np.abs(mean), _DROWNED * np.sqrt(variance))
+    varying = ~(rows.std(axis=0) <= least)
+    if varying.all():
+        return estimate_covariance(rows, kind, names).with_noise(variance)
+    columns = mean.size
+    if not varying.any():
+        return Covariance(mean, np.zeros(columns)).with_noise(variance)
+    kept = [name for name, keep in zip(names, varying, strict=True) if keep] if names else None
+    inner = estimate_covariance(rows[:, varying], kind, kept)
+    diagonal = np.zeros(columns)
+    diagonal[varying] = inner.diagonal
+    matrix = factor = None
+    if inner.matrix is not None:
+        matrix = np.zeros((columns, columns))
+        matrix[np.ix_(varying, varying)] = inner.matrix
+    if inner.factor is not None:
+        factor = np.zeros((inner.factor.shape[0], columns))
+        factor[:, varying] = inner.factor
+    whole = replace(inner, mean=mean, diagonal=diagonal, matrix=matrix, factor=factor)
+    return whole.with_noise(variance)
+
+
+def exposure(
+    records: npt.ArrayLike,
+    strategy: str,
+    *,
+    reference: npt.ArrayLike | None = None,
+    noise: float = 0.0,
+    names: Sequence[str] | None = None,
+) -> Array:
+    """One value per record, larger where it is more exposed; zeros for 'random'.
+
+    ``reference`` are the records that the distance is taken from, by default the records
+    themselves. ``noise`` is the standard deviation of the mechanism's noise per averaged record:
+    that of the noise on the mean times the root of the number averaged.
+    """
+    require(
+        strategy in STRATEGIES, f"Unknown strategy {strategy!r}. Choose from {_listed(STRATEGIES)}."
+    )
+    rows = np.asarray(records, dtype=float)
+    require(rows.ndim == 2, f"Records must form a 2-d array. Found {rows.ndim} dimensions.")
+    if strategy == RANDOM:
+        return np.zeros(rows.shape[0])
+    if strategy == NORM:
+        return np.asarray(np.linalg.norm(rows, axis=1))
+    require(noise >= 0.0, f"The noise must be at least 0. Found {noise!r}.")
+    others = rows if reference is None else reference
+    return noisy_covariance(others, noise**2, names=names).mahalanobis(rows)
+
+
+def rank_sum(steps: Iterable[npt.ArrayLike]) -> Array:
+    """The sum over steps of every record's rank, the least exposed first; ties share a rank."""
+    total: Array | None = None
+    for values in steps:
+        ranks = rankdata(values)
+        if total is None:
+            total = np.zeros(ranks.size)
+        require(
+            ranks.size == total.size,
+            f"Every step needs one value per record: {total.size}. Found {ranks.size}.",
+        )
+        total += ranks
+    require(total is not None, "There is no step to rank the records by.")
+    assert total is not None
+    return total
+
+
+def most_exposed(values: npt.ArrayLike, count: int, rng: np.random.Generator) -> Index:
+    """Indices of the records with the largest values, in ascending order; ties fall by lot."""
+    given = np.asarray(values, dtype=float).ravel()
+    require(
+        1 <= count <= given.size,
+        f"{count} canaries cannot be chosen among {given.size} records.",
+    )
+    require(bool(np.isfinite(given).all()), "Exposure must be finite in every record.")
+    order = np.lexsort((rng.random(given.size), -given))
+    return np.sort(order[:count])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words)

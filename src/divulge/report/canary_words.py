@@ -1,0 +1,31 @@
+"""What the canary game calls things: labels, headings and captions, for a first-time reader."""
+
+from __future__ import annotations
+
+QUESTION = (
+    "Some records, the canaries, were put into the training data or left out by the flip of a "
+    "coin. Can somebody who sees the model tell how the coins fell?"
+)
+
+LABELS = {
+    "counted": "canaries whose guesses were counted",
+    "data_sha256": "SHA-256 of the data",
+    "fpr": "excluded canaries taken for included",
+    "members": "canaries included",
+    "nonmembers": "canaries left out",
+    "probability": "probability of inclusion",
+    "revealed": "canaries bet on",
+    "rows_of_other_records": "rows of the scores that are no canaries",
+    "strategy": "how the canaries were chosen",
+    "tpr": "included canaries recognised",
+    "tpr_at_fpr": "included canaries recognised at a share of excluded ones taken for included",
+}
+"""On top of those that every game shares."""
+
+CHECKS = {
+    "plan": (
+        "How were the canaries planned?",
+        "The plan was written before training and fixes which records are canaries and how each "
+        "coin fell. The coins depend on nothing else, so nothing but the model can give them away.",
+    ),
+}

@@ -1,0 +1,103 @@
+"""The canaries commands, from files to exit codes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "divulge", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+PLAN = ("canaries", "plan", "data.parquet", "--id", "key", "--count", "200", "--records", "in.csv")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    table = pd.DataFrame(x, columns=["x_0", "x_1", "x_2"]).assign(
+        key=np.arange(600) + 10_000, town="here"
+    )
+    table.to_parquet(tmp_path / "data.parquet")
+    return tmp_path
+
+
+def test_from_a_plan_to_a_claim(folder):
+    done = divulge(*PLAN, "--features", "x_*", "--canaries", "c.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((folder / "plan.json").read_text())
+    digest = hashlib.sha256((folder / "plan.json").read_bytes()).hexdigest()
+    assert f"sha256 of plan.json: {digest}" in done.stdout
+    assert "keep it" in done.stdout
+    assert (
+        plan["input"]["sha256"]
+        == hashlib.sha256((folder / "data.parquet").read_bytes()).hexdigest()
+    )
+    trained = set(pd.read_csv(folder / "in.csv")["key"])
+    inside = {k for k, use in zip(plan["ids"], plan["included"], strict=True) if use}
+    assert trained & set(plan["ids"]) == inside
+
+    shown = pd.read_parquet(folder / "c.parquet")
+    rng = np.random.default_rng(1)
+    loss = -3.0 * shown["key"].isin(trained) + rng.normal(size=len(shown))
+    pd.DataFrame({"key": shown["key"], "loss": loss}).to_csv(folder / "scores.csv", index=False)
+    audit = ("canaries", "audit", "plan.json", "scores.csv")
+    done = divulge(*audit, "--out", "result.json", "--report", "report.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "LEAK" in done.stdout
+    assert "canaries" in done.stdout
+    result = json.loads((folder / "result.json").read_text())
+    assert result["game"] == "canaries"
+    assert [i["name"] for i in result["provenance"]["inputs"]] == ["plan.json", "scores.csv"]
+    page = (folder / "report.html").read_text()
+    assert "by the flip of a coin" in page
+    assert "How were the canaries planned?" in page
+    assert str(plan["ids"][0]) not in json.dumps(result)
+    refuted = divulge("check", "result.json", "--claim", "epsilon=0.5,delta=1e-5", cwd=folder)
+    assert refuted.returncode == 1
+    as_json = divulge(*audit, "--json", cwd=folder)
+    assert json.loads(as_json.stdout)["verdict"]["status"] == "leak"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*PLAN,), "Column 'town' of the data holds"),
+        ((*PLAN, "--features", "x_*", "--strategy", "luck"), "Unknown strategy"),
+        ((*PLAN, "--features", "x_*", "--count", "601"), "between 20 and the 600"),
+        ((*PLAN, "--features", "x_*", "--out", "in.csv"), "different names"),
+        ((*PLAN, "--features", "x_*", "--canaries", "c.txt"), ".parquet or .csv"),
+        ((*PLAN, "--features", "x_*", "--reference", "none.csv"), "no file"),
+        (("canaries", "audit", "data.parquet", "data.parquet"), "Cannot read"),
+        (("canaries", "audit", "none.json", "data.parquet"), "Cannot read"),
+    ],
+)
+def test_bad_input_is_one_message_and_nothing_is_written(folder, words, message):
+    before = sorted(p.name for p in folder.iterdir())
+    done = divulge(*words, cwd=folder)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_a_plan_is_not_written_over(folder):
+    assert divulge(*PLAN, "--strategy", "random", cwd=folder).returncode == 0
+    first = (folder / "plan.json").read_bytes()
+    again = divulge(*PLAN, "--strategy", "random", "--seed", "1", cwd=folder)
+    assert (again.returncode, (folder / "plan.json").read_bytes()) == (2, first)
+    assert "--overwrite" in again.stderr
+    forced = divulge(*PLAN, "--strategy", "random", "--seed", "1", "--overwrite", cwd=folder)
+    assert forced.returncode == 0
+    assert (folder / "plan.json").read_bytes() != first
