@@ -121,7 +121,7 @@ def audit_command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games import canaries as game
-    from divulge.games.membership import DELTAS
+    from divulge.games.provenance import DELTAS
 
     output.check(report, claim)
     result = game.audit(

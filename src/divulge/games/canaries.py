@@ -23,7 +23,7 @@ from divulge.errors import CannotConclude, InputError, require, require_probabil
 from divulge.games import canary_plan, corrections, measures, scoring
 from divulge.games.canary_plan import LEAST, Name, Plan, plan
 from divulge.games.findings import findings_in_words
-from divulge.games.membership import DELTAS, versions
+from divulge.games.provenance import DELTAS, versions
 from divulge.result import Bound, Result, Verdict, floor_to, write_bytes
 from divulge.shift import adjust
 from divulge.tables import Frame
