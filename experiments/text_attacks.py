@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise InputError(f"{args.tables} holds no tables: run experiments/panoramia_text.py first.")
     sides = dict(list(SIDES.items())[-1:]) if args.quick else SIDES
     seeds = range(1 if args.quick else args.seeds)
-    console, start = Console(width=150), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     report = Table(title="AUC / bound on the log-odds: c_lb of the baseline, {c+eps}_lb of attacks")
     for heading in ("learner", "columns", "baseline", *targets, *(f"{t} RM;RN" for t in targets)):
         report.add_column(heading, justify="left" if heading in ("learner", "columns") else "right")
@@ -174,7 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cells += [cell(t, "nonmembers", "target_*") for t in targets]
             report.add_row(learner, side, *cells)
             seconds = time.perf_counter() - start
-            console.print(f"[{seconds:5.0f} s] {learner}, {side}", style="dim", markup=False)
+            said = f"[{seconds:5.0f} s] {learner}, {side}: {', '.join(cells)}"
+            console.print(said, style="dim", markup=False, highlight=False)
             console.file.flush()
     console.print(report)
 
