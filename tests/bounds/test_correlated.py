@@ -117,3 +117,16 @@ def test_a_grid_too_coarse_for_the_extreme_correlations_does_no_harm():
         for r in (0.3, 0.9)
     )
     assert coarse.quantile(q) == pytest.approx(fine.quantile(q), rel=5e-3)
+
+
+def test_what_is_left_out_is_negligible_under_every_correlation():
+    """Counts that scatter far more than binomials: most of the mass is at large tau and c."""
+    x = [3, 10, 9, 2, 10, 9, 4, 6, 8, 12, 5, 5, 11, 8, 12, 8, 10, 16, 8, 10]
+    y = [80, 0, 0, 28, 0, 71, 0, 41, 0, 0, 18, 0, 76, 5, 0, 0, 25, 73, 47, 44]
+    counts = np.column_stack([x, np.full(20, 100), y, np.full(20, 100)]).astype(float)
+    coarse, fine = (
+        correlated(counts, 0.0, resolution=r, taus=4, correlations=4).posterior(*PRIORS)
+        for r in (0.4, 1.0)
+    )
+    assert coarse.log_evidence == pytest.approx(fine.log_evidence, abs=5e-3)
+    assert coarse.interval() == pytest.approx(fine.interval(), rel=1e-3)
