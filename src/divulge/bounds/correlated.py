@@ -228,7 +228,10 @@ def correlated(
     values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
     matrix[k, j] = logsumexp(values, axis=0)
-    step = np.log(mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
+    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
+    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
+    with np.errstate(divide="ignore"):
+        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
     weight = prior(mesh.e[k], mesh.e[j]) + step
     found = Likelihood(mesh, delta, len(table), matrix)
     return Correlated(mesh, delta, found, None, _dependence(tau, c, values + weight))
