@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost mst language selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost mst language dpsgd selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -53,6 +53,11 @@ language: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/models tests/generators tests/attacks tests/experiments/test_text_experiment.py
 
+# torch and Opacus are large, so their tests are not part of `make test`.
+dpsgd: $(VENV)/.developing
+	$(PIP) install --editable '.[dpsgd]'
+	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
 	$(BIN)/python -m pytest -m slow
@@ -72,6 +77,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/label_limits.py
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py
+	$(BIN)/python experiments/dp_sgd.py --plain
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

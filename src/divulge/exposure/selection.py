@@ -9,7 +9,6 @@ the ranks of the distances are summed over the steps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +22,6 @@ Index = npt.NDArray[np.intp]
 
 MAHALANOBIS, RANDOM, NORM = "mahalanobis", "random", "norm"
 STRATEGIES = (MAHALANOBIS, RANDOM, NORM)
-_FLAT = 1e-10
-_DROWNED = 1e-8
-"""A column whose spread is this share of the noise, or less, is noise alone."""
 
 
 def noisy_covariance(
@@ -39,34 +35,12 @@ def noisy_covariance(
 
     With noise a column may be constant, as gradients often are: the noise is then all its spread.
     """
-    rows = np.asarray(reference, dtype=float)
     require(
         bool(np.isfinite(variance)) and variance >= 0.0,
         f"The variance of the noise must be finite and at least 0. Found {variance!r}.",
     )
-    if variance == 0.0 or rows.ndim != 2 or rows.shape[0] == 0:
-        return estimate_covariance(rows, kind, names)
-    mean = rows.mean(axis=0)
-    least = np.maximum(_FLAT * np.abs(mean), _DROWNED * np.sqrt(variance))
-    varying = ~(rows.std(axis=0) <= least)
-    if varying.all():
-        return estimate_covariance(rows, kind, names).with_noise(variance)
-    columns = mean.size
-    if not varying.any():
-        return Covariance(mean, np.zeros(columns)).with_noise(variance)
-    kept = [name for name, keep in zip(names, varying, strict=True) if keep] if names else None
-    inner = estimate_covariance(rows[:, varying], kind, kept)
-    diagonal = np.zeros(columns)
-    diagonal[varying] = inner.diagonal
-    matrix = factor = None
-    if inner.matrix is not None:
-        matrix = np.zeros((columns, columns))
-        matrix[np.ix_(varying, varying)] = inner.matrix
-    if inner.factor is not None:
-        factor = np.zeros((inner.factor.shape[0], columns))
-        factor[:, varying] = inner.factor
-    whole = replace(inner, mean=mean, diagonal=diagonal, matrix=matrix, factor=factor)
-    return whole.with_noise(variance)
+    found = estimate_covariance(reference, kind, names, allow_constant=variance > 0.0)
+    return found.with_noise(variance)
 
 
 def exposure(
