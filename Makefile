@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost mst dpsgd selftest benchmarks experiments fashion peers clean
+.PHONY: demo test lint browser catboost mst language dpsgd selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -48,6 +48,11 @@ mst: $(VENV)/.developing
 	$(PIP) install --editable '.[generators]'
 	$(BIN)/python -m pytest tests/generators
 
+# torch takes some 700 MB, so these tests are skipped by `make test` where it is not installed.
+language: $(VENV)/.developing
+	$(PIP) install --editable '.[dpsgd]'
+	$(BIN)/python -m pytest tests/models tests/generators tests/attacks tests/experiments/test_text_experiment.py
+
 # torch and Opacus are large, so their tests are not part of `make test`.
 dpsgd: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
@@ -82,6 +87,13 @@ $(FASHION)/train-labels-idx1-ubyte.gz:
 	mkdir -p out/debian $(FASHION)
 	cd out/debian && apt-get download dataset-fashion-mnist && dpkg -x dataset-fashion-mnist_*.deb .
 	cp out/debian/usr/share/datasets/fashion-mnist/*.gz $(FASHION)/
+
+# Jane Austen's novels as Debian ships them; experiments/panoramia_text.py reads them.
+text: out/text/Rdata.rdb
+out/text/Rdata.rdb:
+	mkdir -p out/debian out/text
+	cd out/debian && apt-get download r-cran-janeaustenr && dpkg -x r-cran-janeaustenr_*.deb .
+	cp out/debian/usr/lib/R/site-library/janeaustenr/data/Rdata.rdb out/text/
 
 peers:
 	$(PYTHON) -m venv .venv-peers

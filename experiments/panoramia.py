@@ -45,7 +45,7 @@ MOTHERS = (
     "age", "agefstm", "black", "hispan", "boy1st", "boy2nd", "multi2nd", "worked", "weeks", "hours",
     "labinc", "faminc", "educ",
 )  # fmt: skip
-TEXT = Path("out/panoramia-text")
+TEXT = Path("out/panoramia_text")
 
 
 @dataclass(frozen=True)
@@ -193,16 +193,15 @@ def figures_of(result: Result) -> Row:
 def text_rows(folder: Path, seed: int, args: Any) -> list[Row]:
     """One audit per language model whose tables are there."""
     rows = []
-    for members in sorted(folder.glob("*-members.parquet")):
-        name = members.name.removesuffix("-members.parquet")
-        others = [members.with_name(f"{name}-{k}.parquet") for k in ("generated", "nonmembers")]
+    for members in sorted(folder.glob("*/members.parquet")):
+        name = members.parent.name
         result = synthetic.synthetic(
             members,
-            generated=others[0],
-            nonmembers=others[1],
+            generated=members.with_name("generated.parquet"),
+            nonmembers=members.with_name("nonmembers.parquet"),
             features=["e_*"],
-            target_loss=["target_*"],
-            helper_loss=["helper_*"],
+            target_loss=["target_loss"] if args.one_loss else ["target_*"],
+            helper_loss=[f"{who}_*" for who in ("helper", "reference", "public")],
             repeats=args.repeats,
             rng=seed,
             cache=args.cache,
@@ -312,6 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--repeats", type=int, default=1, help="5: the paper's t-interval")
     options.add_argument("--figures", action="store_true", help="Figures 2 and 6 instead")
     options.add_argument("--text", type=Path, default=TEXT)
+    options.add_argument("--one-loss", action="store_true", help="text: the mean loss alone")
     options.add_argument("--cache", type=Path, default=Path("out/panoramia-pieces"))
     options.add_argument("--out", type=Path, default=Path("out"))
     options.add_argument("--quick", action="store_true", help="4,000 people, three targets")

@@ -208,3 +208,13 @@ def test_a_group_column(rng):
     assert found.trials["groups"] == 5
     assert found.provenance["counts"] == "pooled"
     assert found.bounds == divulge.retraining(STRONG, deltas=(0.0,)).bounds
+
+
+def test_two_modes_are_said():
+    """Correlated rows at two corners: either a large epsilon, or next to none and correlation."""
+    x = [9, 0, 65, 27, 3, 76, 2, 55, 59, 10, 9, 92, 1, 65, 4, 7, 22, 58, 89, 15]
+    y = [95, 100, 49, 36, 94, 20, 100, 22, 43, 91, 48, 4, 100, 16, 100, 95, 27, 32, 8, 25]
+    counts = np.column_stack([x, [100] * 20, y, [100] * 20])
+    found = divulge.retraining(counts, deltas=(1e-3,), correlated=True)
+    assert any("more than one mode" in reason for reason in found.verdict.reasons)
+    assert len(found.posterior["highest_density"]["epsilon"]) == 2

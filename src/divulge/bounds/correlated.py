@@ -14,6 +14,7 @@ extended beta-binomial (Prentice 1986), which has the same mean and variance for
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,15 @@ from scipy.special import logsumexp
 from divulge.bounds import fixed as fixed_strengths
 from divulge.bounds import mesh as meshes
 from divulge.bounds.counts import check_delta
-from divulge.bounds.likelihood import Array, Index, Likelihood, gains, promising, sharpness
+from divulge.bounds.likelihood import (
+    Array,
+    Gains,
+    Index,
+    Likelihood,
+    gains,
+    promising,
+    sharpness,
+)
 from divulge.bounds.mesh import Mesh
 from divulge.bounds.posterior import Posterior, check, log_prior, of_fixed, of_likelihood
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
@@ -198,64 +207,68 @@ def correlated(
     nodes, weights = gauss_legendre(correlations)
     c, log_c = 2.0 * nodes - 1.0, np.log(weights)
     across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
-    grid = _Grid(table, delta, mesh, across, margins, of_e, of_s)
-    values, evidence = [], np.empty((taus, correlations))
-    order = np.argsort(np.abs(tau))  # the first decides which pairs matter: take a likely one
-    for t in order:
-        growth = CorrelatedGrowth(table, float(tau[t]), margins)
-        for j in np.argsort(np.abs(c)):
-            value = grid.evaluate(growth, float(c[j])) + log_tau[t] + log_c[j]
-            evidence[t, j] = logsumexp(value + grid.log_weight)
-            values.append(value)
-    total = logsumexp(np.stack(values), axis=0) - logsumexp(log_tau) - logsumexp(log_c)
-    weight = np.exp(evidence - logsumexp(evidence))
-    dependence = Dependence(tau, c, weight)
+    shares = [(t, j) for t in range(taus) for j in range(correlations)]
+    log_share = np.array([log_tau[t] + log_c[j] for t, j in shares])
+    log_share -= logsumexp(log_share)
     if of_s.fixed is not None:
-        return Correlated(mesh, delta, None, total, dependence)
+        rows = _along(table, tau, c, mesh, delta, of_s.fixed, max(4, across), margins)
+        values = rows + log_share[:, None]
+        total = logsumexp(values, axis=0)
+        weight = of_e.log_density(mesh.e) + np.log(mesh.step)
+        return Correlated(mesh, delta, None, total, _dependence(tau, c, values + weight))
+    every = _gains(table, tau, c, mesh, delta, across, margins)
+    prior = log_prior(of_e, of_s)
+
+    def marginal(k: Index, j: Index) -> Array:
+        """Over all (tau, c): one of them alone may put its mass elsewhere."""
+        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
+        return np.asarray(logsumexp(np.stack(parts), axis=0))
+
+    k, j = promising(mesh, marginal, [prior])
+    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
-    assert grid.pairs is not None
-    matrix[grid.pairs] = total
+    matrix[k, j] = logsumexp(values, axis=0)
+    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
+    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
+    with np.errstate(divide="ignore"):
+        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
+    weight = prior(mesh.e[k], mesh.e[j]) + step
     found = Likelihood(mesh, delta, len(table), matrix)
-    return Correlated(mesh, delta, found, None, dependence)
+    return Correlated(mesh, delta, found, None, _dependence(tau, c, values + weight))
 
 
-class _Grid:
-    """The places where every (tau, c) is evaluated, and their share of the evidence."""
+def _gains(
+    counts: Array, tau: Array, c: Array, mesh: Mesh, delta: float, across: int, margins: str
+) -> list[Gains]:
+    """What G gains between the nodes, for every tau and within it every c."""
+    out = []
+    for one in tau:
+        growth = CorrelatedGrowth(counts, float(one), margins)
+        out += [gains(partial(growth.at, float(value)), mesh, delta, across) for value in c]
+    return out
 
-    def __init__(
-        self,
-        counts: Array,
-        delta: float,
-        mesh: Mesh,
-        across: int,
-        margins: str,
-        epsilon: EpsilonPrior,
-        strength: StrengthPrior,
-    ) -> None:
-        self.mesh, self.delta, self.across = mesh, delta, across
-        self.epsilon, self.strength = epsilon, strength
-        self.pairs: tuple[Index, Index] | None = None
-        with np.errstate(divide="ignore"):
-            self.log_weight = epsilon.log_density(mesh.e) + np.log(mesh.step)
 
-    def evaluate(self, growth: CorrelatedGrowth, c: float) -> Array:
-        """The log-likelihood of all counts at every place."""
+def _along(
+    counts: Array,
+    tau: Array,
+    c: Array,
+    mesh: Mesh,
+    delta: float,
+    s: float,
+    across: int,
+    margins: str,
+) -> Array:
+    """The log-likelihood at each node of epsilon for a fixed strength, one row per (tau, c)."""
+    out = []
+    for one in tau:
+        growth = CorrelatedGrowth(counts, float(one), margins)
+        for value in c:
+            at = partial(growth.at, float(value))
+            out.append(fixed_strengths.log_likelihood(at, mesh, delta, s, across).sum(axis=0))
+    return np.stack(out)
 
-        def at(e: Array, d: Array, along_delta: bool) -> Array:
-            return growth.at(c, e, d, along_delta)
 
-        if self.strength.fixed is not None:
-            rows = fixed_strengths.log_likelihood(
-                at, self.mesh, self.delta, self.strength.fixed, max(4, self.across)
-            )
-            return np.asarray(rows.sum(axis=0))
-        table = gains(at, self.mesh, self.delta, self.across)
-        if self.pairs is None:
-            prior = log_prior(self.epsilon, self.strength)
-            self.pairs = promising(self.mesh, table.pairs, [prior])
-            k, j = self.pairs
-            e, u = self.mesh.e[k], self.mesh.e[j]
-            with np.errstate(divide="ignore"):
-                widths = np.log(self.mesh.step[k] * self.mesh.step[j] / np.maximum(e, 1e-12))
-            self.log_weight = prior(e, u) + widths
-        return table.pairs(*self.pairs)
+def _dependence(tau: Array, c: Array, log_mass: Array) -> Dependence:
+    """The posterior of tau and c from the mass that each pair puts anywhere."""
+    evidence = logsumexp(log_mass, axis=1).reshape(tau.size, c.size)
+    return Dependence(tau, c, np.exp(evidence - logsumexp(evidence)))

@@ -160,6 +160,13 @@ def verdict(
             "There is one attack only: its strength is not identified, so the posterior of the "
             "strength is close to its prior, and that of epsilon rests on it."
         )
+    modes = found.hdr(level)
+    if len(modes) > 1:
+        parts = " and ".join(f"{a:.3g} to {b:.3g}" for a, b in modes)
+        reasons.append(
+            "The posterior of epsilon has more than one mode: its highest-density region is "
+            f"{parts}. One interval from quantiles bridges what lies between."
+        )
     odd = [c["statistic"] for c in checks if c["probability"] < SURPRISING]
     if odd and not correlated:
         reasons.append(

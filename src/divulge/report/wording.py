@@ -11,6 +11,8 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 from divulge.report import canary_words, leakage_words, posterior_words, synthetic_words
+from divulge.report.shared_words import CHECKS as CHECKS
+from divulge.report.shared_words import LABELS as LABELS
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -34,71 +36,6 @@ MEANINGS = {
     "cannot conclude": "The data at hand allow no answer in either direction, so no number is "
     "claimed.",
     "computed": leakage_words.MEANING,
-}
-
-CHECKS = {
-    "comparison": (
-        "How do other attacks fare?",
-        "Attacks on the same table, side by side. The verdict rests on the attack that was named "
-        "beforehand: the largest value of several, picked afterwards, is not a bound.",
-    ),
-    "blind": (
-        "What does the record alone give away?",
-        "A learner that never sees the model tries to tell members apart. What it achieves is a "
-        "difference between the groups, not a leak of the model; 0 is best.",
-    ),
-    "negative_control": (
-        "Does a model that never saw the members stay silent?",
-        "The same audit on a reference model. Anything above 0 is an error of the audit.",
-    ),
-    "duplicates": ("Do records stand in both groups?", ""),
-    "draw": ("How were the trials drawn?", ""),
-    "nuisance": ("How good are the helper models?", ""),
-}
-"""Diagnostics shown as tables, in this order: heading and how to read them."""
-
-LABELS = {
-    "agreement": "share of the records whose drawn value would equal the true one",
-    "allowance_epsilon": "deducted from epsilon for shift that may have been missed",
-    "allowance_mu": "deducted from mu for shift that may have been missed",
-    "auc_of_residual_score": "area under the curve after what the record explains is taken out",
-    "auc": "area under the curve (0.5 is guessing)",
-    "c_lb": "given away by the record alone (c, at least)",
-    "combination": "how the replays are combined",
-    "combined_epsilon": "epsilon from all replays combined (at least)",
-    "combined_mu": "mu from all replays combined (at least)",
-    "corrected_log_loss": "log-loss of the corrected proxy",
-    "c_plus_epsilon_lb": "given away by record and model together (c + epsilon, at least)",
-    "epsilon_tilde": "epsilon less what the record alone gives away (a measurement, not a bound)",
-    "fpr": "non-members accused",
-    "gamma_star": "odds ratio that would explain the finding away (Gamma*)",
-    "gdp_equivalent_epsilon": "GDP-equivalent epsilon, if the mechanism is Gaussian; not a bound",
-    "goal": "wealth to reach",
-    "heldout_epsilon": "epsilon of the same audit on held-out records, which the model never saw",
-    "log_loss": "log-loss",
-    "lower": "lower value reported",
-    "members_kept": "members kept",
-    "negative_control_epsilon": "epsilon of a reference model that never saw the members",
-    "nonmembers": "non-members",
-    "nonmembers_kept": "non-members kept",
-    "pool_members": "members brought",
-    "pool_nonmembers": "non-members brought",
-    "point": "value without resampling",
-    "proxy_log_loss": "log-loss of the proxy",
-    "repetitions_epsilon_mean": "mean of the bounds on epsilon over replays of the coin flips; "
-    "not a bound",
-    "repetitions_epsilon_sd": "standard deviation of the bounds on epsilon over replays of the "
-    "coin flips",
-    "sha256": "SHA-256",
-    "share_within": "share of the records within the overlap",
-    "target_log_loss": "log-loss of the model under audit",
-    "tau": "total variation allowed to the proxy (tau)",
-    "student_learnable_share": "share of the target's surprise that more records would explain",
-    "student_unexplained": "share of the target's difference from the proxy left by its student",
-    "student_unlearned_epsilon": "what the student has left to learn, in log-odds",
-    "student_unlearned_mu": "what the student has left to learn, as a mu",
-    "tpr": "members recognised",
-    "tpr_at_fpr": "members recognised at a share of non-members accused",
 }
 
 

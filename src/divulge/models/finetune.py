@@ -1,0 +1,162 @@
+"""Causal language models trained on the CPU: a tiny one from a configuration, or fine-tuning.
+
+Every random draw comes from the generator given, so that equal input gives an equal model.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.errors import require
+from divulge.models.language import LanguageModel, libraries
+
+Tokens = npt.NDArray[np.int64]
+END = "<|endoftext|>"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass over the chunks came to."""
+
+    number: int
+    training: float
+    validation: float | None
+
+
+def byte_pairs(texts: Sequence[str], vocabulary: int = 2048) -> Any:
+    """A byte-level BPE tokenizer learned from texts, as GPT-2 has it."""
+    _, transformers = libraries()
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    require(vocabulary > 300, f"The vocabulary must exceed 300 tokens. Found {vocabulary!r}.")
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    raw.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=vocabulary,
+            special_tokens=[END],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=raw, eos_token=END, bos_token=END)
+
+
+def tiny(
+    vocabulary: int,
+    positions: int,
+    rng: np.random.Generator,
+    *,
+    layers: int = 2,
+    width: int = 128,
+    heads: int = 4,
+) -> Any:
+    """A small GPT-2 with fresh weights and without dropout."""
+    _, transformers = libraries()
+    configuration = transformers.GPT2Config(
+        vocab_size=vocabulary,
+        n_positions=positions,
+        n_embd=width,
+        n_layer=layers,
+        n_head=heads,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+        loss_type="ForCausalLM",
+    )
+    with seeded(rng):
+        return transformers.GPT2LMHeadModel(configuration)
+
+
+@contextmanager
+def seeded(rng: np.random.Generator) -> Iterator[int]:
+    """Seed the generator of torch from rng, and put it back afterwards."""
+    torch, _ = libraries()
+    seed = int(rng.integers(2**62))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield seed
+
+
+def finetune(
+    network: Any,
+    tokens: Tokens,
+    rng: np.random.Generator,
+    *,
+    epochs: int = 5,
+    rate: float = 1e-3,
+    decay: float = 0.01,
+    batch: int = 32,
+    validation: Tokens | None = None,
+    progress: Callable[[Epoch], None] | None = None,
+) -> list[Epoch]:
+    """Train in place on equally long rows of tokens; AdamW with a constant rate.
+
+    With ``validation`` the weights of the best epoch by its loss are kept, not those of the last.
+    """
+    require(epochs >= 1, f"epochs must be at least 1. Found {epochs!r}.")
+    require(len(tokens) >= 1, "There are no chunks to train on.")
+    torch, _ = libraries()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
+    rows = torch.from_numpy(np.ascontiguousarray(tokens, dtype=np.int64))
+    history: list[Epoch] = []
+    best: Any = None
+    with seeded(rng):
+        for number in range(1, epochs + 1):
+            network.train()
+            order = rng.permutation(len(rows))
+            total = 0.0
+            for start in range(0, len(rows), batch):
+                some = rows[order[start : start + batch]]
+                loss = chunk_losses(network, some).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                optimizer.step()
+                total += float(loss.detach()) * len(some)
+            checked = None
+            if validation is not None:
+                checked = float(LanguageModel(network).losses(validation).mean())
+                if best is None or checked < min(float(e.validation or 0.0) for e in history):
+                    best = copy.deepcopy(network.state_dict())
+            history.append(Epoch(number, total / len(rows), checked))
+            if progress is not None:
+                progress(history[-1])
+    if best is not None:
+        network.load_state_dict(best)
+    network.eval()
+    return history
+
+
+def chunk_losses(network: Any, rows: Any) -> Any:
+    """Mean loss per token of every row, with a gradient."""
+    torch, _ = libraries()
+    positions = torch.arange(rows.shape[1]).expand(rows.shape)
+    logits = network(input_ids=rows, position_ids=positions, use_cache=False).logits[:, :-1]
+    losses = torch.nn.functional.cross_entropy(
+        logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="none"
+    )
+    return losses.reshape(len(rows), -1).mean(1)
+
+
+def save(network: Any, tokenizer: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a directory that ``divulge.models.language.load`` reads; weights as safetensors."""
+    place = Path(path)
+    place.mkdir(parents=True, exist_ok=True)
+    network.save_pretrained(place)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(place)
+    return place

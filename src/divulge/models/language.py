@@ -1,0 +1,252 @@
+"""Local Hugging Face causal language models: token log-probabilities, losses and embeddings.
+
+A model is a directory with ``config.json`` and safetensors weights. Nothing is fetched, code that
+comes with a model is never run, and weights in pickle are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.errors import InputError, MissingExtra, require
+
+Array = npt.NDArray[np.float64]
+Tokens = npt.NDArray[np.int64]
+Records = Sequence[str] | Sequence[Sequence[int]] | npt.NDArray[Any]
+
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt")
+INDEX = "model.safetensors.index.json"
+LOGITS = 1 << 24
+"""Most logits that are held at once; the number of records in a batch follows from it."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of records.
+
+    ``log_probabilities[i, j]`` belongs to token j + 1 of record i given the tokens before it; NaN
+    beyond the end of a short record. ``embeddings`` are mean last hidden states.
+    """
+
+    log_probabilities: Array
+    embeddings: Array
+
+    @property
+    def losses(self) -> Array:
+        """Mean negative log-probability per token of every record."""
+        return np.asarray(-np.nanmean(self.log_probabilities, axis=1))
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A causal language model and, where there is one, its tokenizer."""
+
+    network: Any
+    tokenizer: Any = None
+    name: str = "language model"
+    batch: int | None = None
+    """Records per batch; by default as many as ``LOGITS`` allows."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens the model knows."""
+        return int(self.network.config.vocab_size)
+
+    @property
+    def longest(self) -> int | None:
+        """Most tokens that the model can read, if it says so."""
+        found = getattr(self.network.config, "max_position_embeddings", None)
+        return None if found is None else int(found)
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of texts, without special tokens."""
+        return encode(self.tokenizer, texts, self.name)
+
+    def ask(
+        self, records: Records, *, progress: Callable[[int, int], None] | None = None
+    ) -> Answers:
+        """Log-probabilities and embeddings of texts or of rows of token ids."""
+        import torch
+
+        ids, lengths = self._matrix(records)
+        count, width = ids.shape
+        rows = self.batch or max(1, LOGITS // (self.vocabulary * width))
+        device = next(self.network.parameters()).device
+        found = np.full((count, width - 1), np.nan)
+        means: list[Array] = []
+        training = self.network.training
+        self.network.eval()
+        try:
+            with torch.inference_mode():
+                for start in range(0, count, rows):
+                    some = slice(start, start + rows)
+                    block = torch.from_numpy(ids[some]).to(device)
+                    inside = np.arange(width) < lengths[some, None]
+                    mask = torch.from_numpy(inside).to(device)
+                    out = self.network(
+                        input_ids=block,
+                        attention_mask=mask.long(),
+                        output_hidden_states=True,
+                        use_cache=False,
+                    )
+                    logits = out.logits[:, :-1].float()
+                    chosen = logits.gather(2, block[:, 1:, None])[..., 0]
+                    own = (chosen - logits.logsumexp(2)).cpu().numpy()
+                    found[some] = np.where(inside[:, 1:], own, np.nan)
+                    hidden = out.hidden_states[-1].float() * mask[..., None]
+                    means.append((hidden.sum(1) / mask.sum(1, keepdim=True)).cpu().numpy())
+                    if progress is not None:
+                        progress(min(start + rows, count), count)
+        finally:
+            self.network.train(training)
+        return Answers(found, np.concatenate(means).astype(float))
+
+    def losses(self, records: Records) -> Array:
+        """Mean loss per token of every record."""
+        return self.ask(records).losses
+
+    def _matrix(self, records: Records) -> tuple[Tokens, npt.NDArray[np.intp]]:
+        """Token ids, padded on the right with 0, and the length of every record."""
+        require(len(records) > 0, f"There are no records to ask {self.name} about.")
+        rows: Any = records
+        if isinstance(records[0], str):
+            rows = self.encode(list(records))  # type: ignore[arg-type]
+        lengths = np.array([len(r) for r in rows], dtype=np.intp)
+        short = np.flatnonzero(lengths < 2)
+        require(
+            not short.size,
+            f"A record needs at least two tokens. Record {short[0] if short.size else 0} has fewer "
+            f"({short.size} of {lengths.size} records).",
+        )
+        longest = self.longest
+        if longest is not None and lengths.max() > longest:
+            raise InputError(
+                f"{self.name} reads at most {longest} tokens. Record {int(lengths.argmax())} has "
+                f"{int(lengths.max())}: cut the text into chunks."
+            )
+        ids = np.zeros((lengths.size, int(lengths.max())), dtype=np.int64)
+        for i, row in enumerate(rows):
+            ids[i, : lengths[i]] = row
+        if ids.min() < 0 or ids.max() >= self.vocabulary:
+            bad = int(ids.max()) if ids.max() >= self.vocabulary else int(ids.min())
+            raise InputError(
+                f"{self.name} knows the tokens 0 to {self.vocabulary - 1}. Found {bad}: were the "
+                "tokens made by another model's tokenizer?"
+            )
+        return ids, lengths
+
+
+def load(path: str | os.PathLike[str], *, device: str = "cpu") -> LanguageModel:
+    """A causal language model from a local directory; InputError that says what is wrong."""
+    place = Path(path)
+    check_directory(place)
+    torch, transformers = libraries()
+    try:
+        network, info = transformers.AutoModelForCausalLM.from_pretrained(
+            place,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            attn_implementation="eager",  # a configuration may name a kernel to be fetched
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except Exception as error:  # damaged weights and odd configurations fail in many ways
+        raise InputError(f"Cannot load {place}: {type(error).__name__}: {error}") from error
+    missing = sorted({*info["missing_keys"], *map(str, info["mismatched_keys"])})
+    require(
+        not missing,
+        f"{place} does not hold all weights of its model: {', '.join(missing[:3])} "
+        f"({len(missing)} missing or of another shape).",
+    )
+    return LanguageModel(network.to(device).eval(), load_tokenizer(place), place.name)
+
+
+def load_tokenizer(place: Path) -> Any:
+    """The tokenizer of a directory, or None where it holds none."""
+    if not any((place / n).exists() for n in ("tokenizer.json", "tokenizer_config.json")):
+        return None
+    _, transformers = libraries()
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            place, local_files_only=True, trust_remote_code=False
+        )
+    except Exception as error:  # as above
+        raise InputError(
+            f"Cannot load the tokenizer of {place}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def encode(tokenizer: Any, texts: Sequence[str], name: str) -> list[list[int]]:
+    """Token ids of texts, without special tokens and at full length."""
+    require(
+        tokenizer is not None,
+        f"{name} came without a tokenizer: give token ids, or a directory with tokenizer.json.",
+    )
+    if not texts:
+        return []
+    found = tokenizer(list(texts), add_special_tokens=False, verbose=False)
+    return list(found["input_ids"])
+
+
+def check_directory(place: Path) -> None:
+    """InputError unless the directory holds a configuration and safetensors weights."""
+    require(place.exists(), f"There is no directory {place}.")
+    require(
+        place.is_dir(),
+        f"{place} is a file. A language model is a directory with config.json and safetensors.",
+    )
+    require((place / "config.json").exists(), f"{place} holds no config.json.")
+    _json(place / "config.json")
+    require(
+        not (place / "adapter_config.json").exists(),
+        f"{place} holds an adapter, not a whole model: merge it into its base model first.",
+    )
+    if (place / INDEX).exists():
+        shards: Any = _json(place / INDEX).get("weight_map")
+        require(isinstance(shards, dict), f"{place / INDEX} holds no weight_map.")
+        for name in sorted({str(v) for v in shards.values()}):
+            require(
+                name.endswith(".safetensors") and Path(name).name == name,
+                f"{place / INDEX} names {name!r}, which is no safetensors file beside it.",
+            )
+    if any(place.glob("*.safetensors")):
+        return
+    pickles = sorted(p.name for pattern in PICKLES for p in place.glob(pattern))
+    if pickles:
+        raise InputError(
+            f"{place} holds its weights as a pickle ({pickles[0]}), which can run any code on this "
+            "machine when it is loaded. Save the model as safetensors: "
+            "model.save_pretrained(folder) does so."
+        )
+    raise InputError(f"{place} holds no weights: model.safetensors is missing.")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read {path}: {error}") from error
+    require(isinstance(found, dict), f"{path} must hold a JSON object.")
+    return dict(found)
+
+
+def libraries() -> tuple[Any, Any]:
+    """The modules torch and transformers; MissingExtra without them."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise MissingExtra("torch", "language") from None
+    try:
+        import transformers
+    except ModuleNotFoundError:
+        raise MissingExtra("transformers", "language") from None
+    return torch, transformers
