@@ -67,6 +67,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
 	$(BIN)/python benchmarks/generators.py
+	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/posterior.py
 	$(BIN)/python benchmarks/leakage.py
 
@@ -75,6 +76,8 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
 	$(BIN)/python experiments/label_limits.py
+	$(BIN)/python experiments/panoramia.py
+	$(BIN)/python experiments/synthetic_limits.py
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/dp_sgd.py --plain

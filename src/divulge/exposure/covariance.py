@@ -6,8 +6,8 @@ factored; otherwise ``U`` has one row per record, nothing of size d x d is forme
 identity gives ``C^-1`` from a matrix with one row per record.
 
 Ledoit and Wolf's shrinkage is estimated on standardised columns, ``(1-s) S + s t I`` with
-``t = tr(S) / d``, and brought back to the columns' own units. The covariance is centred: the
-uncentred one of 004 loses up to 86% of the leakage.
+``t = tr(S) / d``, and brought back to the columns' own units. The covariance is centred,
+which that of 004 is not: an offset common to all records would hide part of the leakage.
 """
 
 from __future__ import annotations

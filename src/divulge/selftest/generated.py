@@ -44,6 +44,18 @@ class Recall:
 
 
 @dataclass(frozen=True)
+class BothKinds:
+    """Members and non-members guessed by one score, where the record gives nothing away (O(1))."""
+
+    generator: KnownGenerator
+    trials: int
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        shown = self.generator.sample(self.trials, rng)
+        return closeness.both_kinds(shown.attack, shown.truth, error=error, rng=rng).value
+
+
+@dataclass(frozen=True)
 class OneByOne:
     """The same trials with the best baseline as prior: a bet, or balanced counts."""
 
@@ -115,6 +127,18 @@ def cases() -> Iterator[Case]:
                 quick = trials == TRIALS and rule == "grid"
                 yield _recall(generator, trials, rule, False, quick and generator.epsilon > 0.0)
                 yield _recall(generator, trials, rule, True, quick and generator.epsilon > 0.0)
+    for generator in pure[:2]:
+        for trials in (TRIALS, FEW):
+            yield Case(
+                bound="closeness, both kinds of guesses",
+                parameter="epsilon",
+                delta=0.0,
+                mechanism=generator.name,
+                setting=f"m={trials}",
+                play=BothKinds(generator, trials),
+                truth=generator.epsilon,
+                quick=trials == TRIALS,
+            )
     for generator in pure:
         for correction in ("balanced", "prior"):
             yield Case(
