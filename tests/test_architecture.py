@@ -26,7 +26,7 @@ LEVEL = {
     "shift": 3,
     "attacks": 3,
     "claims": 3,
-    "models": 3,
+    "models": 2,
     "generators": 3,
     "games": 4,
     "demo": 5,

@@ -22,6 +22,7 @@ from divulge.games import scoring
 from divulge.games.contest import Seen, least_records
 from divulge.generators.base import Generator
 from divulge.generators.copies import exact_copies, same_schema
+from divulge.models import base
 from divulge.pieces import Pieces
 from divulge.shift.features import encode, whole
 from divulge.tables import Frame
@@ -295,7 +296,7 @@ def _helper(
 
         x, y = lessons.select(*columns.features), np.array(lessons[label].to_list())
         require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
-        given: Any = x.to_pandas() if hasattr(model, "feature_names_in_") else scoring.matrix(x)
+        given: Any = x.to_pandas() if hasattr(model, "feature_names_in_") else base.matrix(x)
         fitted = clone(fresh).fit(given, y)
         p, classes = scoring.probabilities(fitted, played, columns.features)
         place = {c: k for k, c in enumerate(classes)}

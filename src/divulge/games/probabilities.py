@@ -13,6 +13,7 @@ import numpy.typing as npt
 from divulge import tables
 from divulge.errors import InputError, require
 from divulge.games import scoring
+from divulge.models import Model
 from divulge.shift.pool import FLOOR
 from divulge.tables import Frame
 
@@ -128,7 +129,8 @@ def _predicted(
     sources: Sequence[Source], inputs: Sequence[str], model: Any, role: str
 ) -> tuple[tuple[str, ...], Array]:
     require(
-        hasattr(model, "predict_proba"),
+        hasattr(model, "predict_proba")
+        or (isinstance(model, Model) and model.gives == "probabilities"),
         f"The {role} must have predict_proba. Found {type(model).__name__}.",
     )
     parts = [scoring.probabilities(model, s.frame, inputs) for s in sources]

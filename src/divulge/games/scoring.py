@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
 from divulge.errors import InputError, require
+from divulge.models import base
+from divulge.models.estimator import adapt
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
@@ -52,46 +53,37 @@ def scores(
 
 
 def losses(
-    model: Any, frame: Frame, features: Sequence[str], label: str | None, where: str
+    model: Any,
+    frame: Frame,
+    features: Sequence[str],
+    label: str | None,
+    where: str,
+    text: str | None = None,
 ) -> Array:
-    """Cross-entropy of ``predict_proba`` at the label, or what a callable returns per row."""
-    if hasattr(model, "predict_proba"):
-        if label is None:
-            raise InputError("A model with predict_proba needs the label column it predicts.")
-        tables.require_columns(frame, [label], where)
-        probability, classes = probabilities(model, frame, features)
-        values = frame[label].to_list()
-        try:
-            at = np.array([classes.index(v) for v in values])
-        except ValueError as error:
-            raise InputError(
-                f"Column {label!r} has a class the model does not know: {error}"
-            ) from None
-        hit = np.clip(probability[np.arange(at.size), at], 1e-300, 1.0)
-        return np.asarray(-np.log(hit), dtype=float)
-    if callable(model):
-        out = np.asarray(model(nw.to_native(frame)), dtype=float).ravel()
-        require(
-            out.size == len(frame),
-            f"The model must return one loss per row: {len(frame)}. Found {out.size}.",
-        )
-        return out
-    raise InputError(
-        f"A model is an object with predict_proba or a callable. Found {type(model).__name__}."
-    )
+    """The model's loss per record: at its label, per token of its text, or as a callable says."""
+    asked = adapt(model)
+    if asked.gives == "probabilities" and label is None:
+        raise InputError("A model with predict_proba needs the label column it predicts.")
+    answers = base.ask(asked, base.shown(asked, frame, features, text, where))
+    if asked.gives == "losses":
+        assert answers.losses is not None
+        return answers.losses
+    if asked.gives == "tokens":
+        assert answers.tokens is not None
+        return np.asarray(-np.nanmean(answers.tokens, axis=1))
+    assert label is not None
+    assert answers.log_probabilities is not None
+    tables.require_columns(frame, [label], where)
+    at = base.codes(asked, answers, frame[label].to_list(), label)
+    return np.asarray(-answers.log_probabilities[np.arange(at.size), at])
 
 
 def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Array, list[Any]]:
-    """``predict_proba`` of the records, one column per class, and the classes."""
-    require(len(features) > 0, "Name the feature columns that the model was trained on.")
-    records = frame.select(*features)
-    given: Any = records.to_pandas() if hasattr(model, "feature_names_in_") else matrix(records)
-    classes = list(np.asarray(model.classes_).tolist())
-    return np.asarray(model.predict_proba(given), dtype=float), classes
-
-
-def matrix(records: Frame) -> Array:
-    """The columns as numbers, for a model that was not fitted on a data frame."""
-    return np.column_stack(
-        [np.asarray(records[c].to_numpy(), dtype=float) for c in records.columns]
-    )
+    """A classifier's probabilities of the records, one column per class, and the classes."""
+    asked = adapt(model)
+    found = base.ask(asked, base.shown(asked, frame, features, None, "the table"))
+    if found.log_probabilities is None:
+        raise InputError(f"{asked.name} gives no probability per class, but {asked.gives}.")
+    width = found.log_probabilities.shape[1]
+    classes = list(range(width)) if asked.classes is None else list(asked.classes)
+    return np.exp(found.log_probabilities), classes

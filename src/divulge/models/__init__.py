@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from divulge.models.base import Answers, Model
+from divulge.models.estimator import adapt
 from divulge.models.files import load
 
-__all__ = ["load"]
+__all__ = ["Answers", "Model", "adapt", "load"]

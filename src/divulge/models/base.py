@@ -1,0 +1,189 @@
+"""One small protocol for every model: a table of records in, what it says of each of them out.
+
+A model that reads features gets exactly the columns it was trained on, one that reads text gets one
+column of text, and a function of the user's gets whole rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge import tables
+from divulge.errors import InputError, require
+from divulge.tables import Frame
+
+Array = npt.NDArray[np.float64]
+Reads = Literal["features", "text", "rows"]
+Gives = Literal["probabilities", "losses", "tokens"]
+
+SMALLEST = 1e-300
+"""A probability of zero is read as this: its logarithm stays finite."""
+BATCH = 65_536
+"""Records asked about at once where a model names no number of its own."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model says of records, one row each; what it does not say is None."""
+
+    log_probabilities: Array | None = field(default=None, repr=False)
+    """One column per class."""
+    losses: Array | None = field(default=None, repr=False)
+    """One number per record, small where the model knows the record well."""
+    tokens: Array | None = field(default=None, repr=False)
+    """Log-probability of every token given those before it; NaN beyond the end of a short text."""
+    means: Array | None = field(default=None, repr=False)
+    """Mean log-probability of a token drawn from the model itself at each place of ``tokens``."""
+    deviations: Array | None = field(default=None, repr=False)
+    """Standard deviation to ``means``."""
+
+    def __len__(self) -> int:
+        return next((len(v) for v in self._values().values()), 0)
+
+    def _values(self) -> dict[str, Array]:
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: v for k, v in named.items() if v is not None}
+
+    @staticmethod
+    def joined(parts: Sequence[Answers]) -> Answers:
+        """Batches one below the other; the tokens of shorter ones are filled up with NaN."""
+        names = parts[0]._values()
+        columns: dict[str, Array] = {}
+        for name in names:
+            blocks = [p._values()[name] for p in parts]
+            if blocks[0].ndim == 2:
+                width = max(b.shape[1] for b in blocks)
+                blocks = [
+                    np.pad(b, ((0, 0), (0, width - b.shape[1])), constant_values=np.nan)
+                    if b.shape[1] < width
+                    else b
+                    for b in blocks
+                ]
+            columns[name] = np.concatenate(blocks)
+        return Answers(**columns)
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A model that can be asked; it never learns which records are members."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+
+    @property
+    def reads(self) -> Reads:
+        """What it is shown of a record."""
+
+    @property
+    def gives(self) -> Gives:
+        """What it answers."""
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """What the columns of its probabilities stand for; None: 0, 1, 2, ..."""
+
+    @property
+    def batch(self) -> int:
+        """Most records to ask about at once."""
+
+    def ask(self, records: Frame) -> Answers:
+        """What it says of every record, in their order."""
+
+
+def shown(
+    model: Model, frame: Frame, features: Sequence[str], text: str | None, where: str
+) -> Frame:
+    """The columns of a table that a model reads."""
+    if model.reads == "rows":
+        return frame
+    if model.reads == "text":
+        if text is None:
+            raise InputError(f"{model.name} reads text: name the column that holds it.")
+        tables.require_columns(frame, [text], where)
+        return frame.select(text)
+    require(len(features) > 0, "Name the feature columns that the model was trained on.")
+    return frame.select(*tables.expand(frame, list(features), where))
+
+
+def ask(
+    model: Model, records: Frame, *, progress: Callable[[int, int], None] | None = None
+) -> Answers:
+    """Ask in batches; InputError if the model does not answer for every record."""
+    parts: list[Answers] = []
+    total = len(records)
+    require(total > 0, f"There are no records to ask {model.name} about.")
+    for start in range(0, total, max(1, model.batch)):
+        some = records[start : start + max(1, model.batch)]
+        answers = model.ask(some)
+        require(
+            len(answers) == len(some),
+            f"{model.name} must answer once per record: {len(some)}. Found {len(answers)}.",
+        )
+        parts.append(answers)
+        if progress is not None:
+            progress(start + len(some), total)
+    return parts[0] if len(parts) == 1 else Answers.joined(parts)
+
+
+def logarithms(probabilities: Any, name: str) -> Array:
+    """Checked log-probabilities of a table of probabilities, one row per record."""
+    p = np.asarray(probabilities, dtype=float)
+    if p.ndim == 1:
+        p = np.column_stack([1.0 - p, p])
+    require(p.ndim == 2 and p.shape[1] >= 2, f"{name} must give one probability per class.")
+    sound = np.isfinite(p) & (p >= -1e-6) & (p <= 1.0 + 1e-6)
+    off = ~sound.all(axis=1) | (np.abs(p.sum(axis=1) - 1.0) > 1e-3)
+    if off.any():
+        row = int(np.argmax(off))
+        raise InputError(
+            f"{name} must give probabilities that sum to 1. Found "
+            f"{np.round(p[row][:6], 4).tolist()} for record {row} ({int(off.sum())} of {len(p)})."
+        )
+    return np.asarray(np.log(np.clip(p, SMALLEST, 1.0)))
+
+
+def log_softmax(logits: Any) -> Array:
+    """Log-probabilities from logits, in double precision."""
+    z = np.asarray(logits, dtype=float)
+    z = z - z.max(axis=1, keepdims=True)
+    return np.asarray(z - np.log(np.exp(z).sum(axis=1, keepdims=True)))
+
+
+def matrix(records: Frame, where: str = "the table") -> Array:
+    """The columns as numbers, for a model that reads an array."""
+    return np.column_stack(
+        [tables.numbers(records, c, where, finite=False) for c in records.columns]
+    )
+
+
+def codes(
+    model: Model, answers: Answers, values: Sequence[Any], label: str
+) -> npt.NDArray[np.intp]:
+    """The column of ``log_probabilities`` that belongs to each label."""
+    assert answers.log_probabilities is not None
+    width = answers.log_probabilities.shape[1]
+    classes = list(range(width)) if model.classes is None else list(model.classes)
+    require(
+        len(classes) == width,
+        f"{model.name} has {width} outputs, but {len(classes)} classes are named.",
+    )
+    index: dict[Any, int] = {}
+    for j, c in enumerate(classes):
+        index[c] = j
+    by_word = {str(c): j for c, j in index.items()}
+    out = np.empty(len(values), dtype=np.intp)
+    for i, value in enumerate(values):
+        found = index.get(value, by_word.get(str(value)))
+        if found is None:
+            raise InputError(
+                f"Column {label!r} has a class that {model.name} does not know: {value!r} in row "
+                f"{i}. It knows {', '.join(map(repr, classes[:8]))}."
+            )
+        out[i] = found
+    return out
