@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Need = Literal[
     "losses", "label", "probabilities", "tokens", "vocabulary", "texts", "lowered", "reference",
-    "population", "shadows out", "shadows in",
+    "features", "population", "shadows out", "shadows in",
 ]  # fmt: skip
 """What an attack needs; see ``NEEDS`` for the words a person reads."""
 
@@ -33,6 +33,7 @@ NEEDS: dict[str, str] = {
     "texts": "the text of each record",
     "lowered": "the language model's answers to the text in lower case",
     "reference": "a reference model that never saw the records (--reference)",
+    "features": "the feature columns of each record",
     "population": "further records that no model saw (--population)",
     "shadows out": "shadow models that did not train on the record (--shadows)",
     "shadows in": "shadow models that trained on the record (--shadows with their members)",
@@ -45,8 +46,9 @@ class Observed:
 
     ``labels`` are columns of the models' probabilities. ``references`` are answers of models that
     never saw the records. ``shadows`` are answers of models trained by the auditor, and
-    ``inside[i, k]`` says whether record i was in the training set of shadow k. ``population`` is
-    the same for further records that neither the target nor any reference saw.
+    ``inside[i, k]`` says whether record i was in the training set of shadow k. ``features`` are the
+    records themselves as numbers. ``population`` is the same for further records that neither the
+    target nor any reference saw.
     """
 
     target: Answers
@@ -57,6 +59,7 @@ class Observed:
     shadows: tuple[Answers, ...] = ()
     inside: Mask | None = field(default=None, repr=False)
     population: Observed | None = None
+    features: Array | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.target)
@@ -75,6 +78,7 @@ class Observed:
             "texts": self.texts is not None,
             "lowered": self.lowered is not None,
             "reference": len(self.references) > 0,
+            "features": self.features is not None,
             "population": self.population is not None,
             "shadows out": bool(self.shadows) and mask is not None and bool((~mask).any(1).all()),
             "shadows in": bool(self.shadows) and mask is not None and bool(mask.any(1).all()),

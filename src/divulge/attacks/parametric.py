@@ -122,3 +122,38 @@ def independent(
         one.std(axis=1, ddof=1),
         levels,
     )
+
+
+def log_ratio(
+    x: npt.ArrayLike,
+    mean0: npt.ArrayLike,
+    sd0: npt.ArrayLike,
+    mean1: npt.ArrayLike,
+    sd1: npt.ArrayLike,
+) -> Array:
+    """``log N(x; mean1, sd1) - log N(x; mean0, sd0)``: what the test above thresholds."""
+    s0, s1 = np.maximum(sd0, _LEAST), np.maximum(sd1, _LEAST)
+    z0, z1 = (np.asarray(x) - mean0) / s0, (np.asarray(x) - mean1) / s1
+    return np.asarray(0.5 * (z0**2 - z1**2) + np.log(s0) - np.log(s1))
+
+
+def moments(
+    values: Array, chosen: npt.NDArray[np.bool_], *, per_record: bool
+) -> tuple[Array, Array]:
+    """Mean and standard deviation of the chosen values of every row.
+
+    Without ``per_record`` every row has the same deviation, that of all chosen values about the
+    means of their rows.
+    """
+    count = chosen.sum(axis=1)
+    require(bool((count > 0).all()), "Every record needs a shadow model on this side.")
+    mean = np.where(chosen, values, 0.0).sum(axis=1) / count
+    squares = np.where(chosen, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    free = count - 1 if per_record else np.full(count.size, (count - 1).sum())
+    require(
+        bool((free > 0).all()),
+        "A standard deviation needs at least two shadow models on this side of "
+        + ("every record." if per_record else "some record."),
+    )
+    total = squares if per_record else np.full(count.size, squares.sum())
+    return mean, np.sqrt(total / free)

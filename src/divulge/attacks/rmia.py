@@ -1,10 +1,12 @@
-"""RMIA with one reference model, offline (Zarifzadeh, Liu and Shokri, 2024).
+"""RMIA, offline (Zarifzadeh, Liu and Shokri, 2024): reference models never saw the record.
 
 A record's ratio ``p(x | target) / p(x)`` is compared with those of population records: the score is
-the share of them that it dominates by a factor gamma. Offline, the reference never trained on x, so
-``p(x)`` is moved half-way between the reference and certainty by the slope ``a``. Needs the
-probabilities of the true label under both models, for the records and for a population sample that
-neither trained on. Larger speaks for membership.
+the share of them that it dominates by a factor gamma. ``p(x)`` is the mean probability of the true
+label over models, half of which trained on x. Offline none did, and the other half is guessed from
+their mean: ``a mean + 1 - a``. The slope ``a`` lies in [0, 1]: with 0 a model is certain of what it
+trained on, with 1 it is no surer than others; the more the target overfits, the smaller it should
+be. The default is 0.3. Needs the probabilities of the true label under target and references, for
+the records and for a population that none trained on. Larger speaks for membership.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from divulge.attacks.base import Attack, Observed, losses
+from divulge.attacks.ratio import reference_log_probability
 from divulge.errors import require
 
 Array = npt.NDArray[np.float64]
@@ -28,16 +32,51 @@ def offline_rmia(
     slope: float = SLOPE,
     gamma: float = GAMMA,
 ) -> Array:
-    """Share of the population records whose ratio is below the record's by the factor gamma."""
+    """Share of the population records whose ratio is below the record's by the factor gamma.
+
+    Of several references the logarithm of their mean probability is given.
+    """
     require(0.0 <= slope <= 1.0, f"The slope must lie in [0, 1]. Found {slope!r}.")
+    return dominated(
+        log_target - half_way(log_reference, slope),
+        population_target - half_way(population_reference, slope),
+        gamma,
+    )
+
+
+def dominated(own: Array, others: Array, gamma: float = GAMMA) -> Array:
+    """Share of ``others`` that each of ``own`` exceeds by the factor gamma; both are logarithms."""
     require(gamma >= 1.0, f"gamma must be at least 1. Found {gamma!r}.")
-    require(population_target.size > 0, "The population sample is empty.")
-    own = _log_ratio(log_target, log_reference, slope)
-    others = np.sort(_log_ratio(population_target, population_reference, slope))
-    below = np.searchsorted(others, own - np.log(gamma), side="right")
+    require(others.size > 0, "The population sample is empty.")
+    below = np.searchsorted(np.sort(others), own - np.log(gamma), side="right")
     return np.asarray(below / others.size, dtype=float)
 
 
-def _log_ratio(log_target: Array, log_reference: Array, slope: float) -> Array:
-    without = 0.5 * ((1.0 + slope) * np.exp(log_reference) + (1.0 - slope))
-    return np.asarray(log_target - np.log(without))
+def half_way(log_outside: Array, slope: float = SLOPE) -> Array:
+    """``log p(x)`` from the mean probability under models that never saw x."""
+    return np.asarray(np.log(0.5 * ((1.0 + slope) * np.exp(log_outside) + (1.0 - slope))))
+
+
+def _score(observed: Observed) -> Array:
+    others = observed.population
+    assert others is not None
+    require(
+        len(others.references) == len(observed.references) and others.has("losses"),
+        "RMIA needs the answers of the target and of every reference model to the population.",
+    )
+    return offline_rmia(
+        -losses(observed.target, observed.labels),
+        reference_log_probability(observed),
+        -losses(others.target, others.labels),
+        reference_log_probability(others),
+    )
+
+
+ATTACK = Attack(
+    name="rmia_offline",
+    title="RMIA, offline: references that never saw the record",
+    paper="Zarifzadeh et al. 2024, offline attack",
+    lower_is_member=False,
+    needs=("probabilities", "label", "reference", "population"),
+    score=_score,
+)

@@ -19,6 +19,7 @@ from divulge.errors import require
 Array = npt.NDArray[np.float64]
 SHARE = 0.2
 """The share of least likely tokens in Min-K%."""
+_LEAST = 1e-12
 
 
 def min_k(log_probabilities: Array, share: float = SHARE) -> Array:
@@ -36,6 +37,11 @@ def compressed(log_probabilities: Array, texts: Sequence[str]) -> Array:
     """Total loss over the number of bytes that zlib needs for the text."""
     total = -np.nansum(log_probabilities, axis=1)
     return np.asarray(total / [len(zlib.compress(t.encode())) for t in texts])
+
+
+def relative_loss(loss: Array, other: Array) -> Array:
+    """Loss over another loss of the same text."""
+    return np.asarray(loss / np.maximum(other, _LEAST))
 
 
 def sequence_features(

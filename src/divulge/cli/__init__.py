@@ -8,6 +8,7 @@ import typer
 
 from divulge import __version__
 from divulge.cli import (
+    attacks,
     attribute,
     bound,
     canaries,
@@ -53,6 +54,7 @@ app.command("retraining")(retraining.command)
 app.command("leakage")(leakage.command)
 app.add_typer(canaries.app, name="canaries")
 app.command("demo")(demo.command)
+app.command("attacks")(attacks.command)
 app.command("check")(check.command)
 app.command("report")(report.command)
 app.command("bound")(bound.command)

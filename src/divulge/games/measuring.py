@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from divulge.attacks import parametric
 from divulge.errors import InputError, require
-from divulge.pieces import Pieces
+from divulge.pieces import Pieces, digest
 
 Array = npt.NDArray[np.float64]
 Train = Callable[[Any, int], Any]
@@ -134,7 +134,7 @@ class _Job:
         return {
             "name": self.name,
             "seed": self.seed,
-            "data": [_digest(self.both), _digest(self.record)],
+            "data": [digest(self.both), digest(self.record)],
         }
 
     def one(self, side: int, data: int, index: int) -> float:
@@ -186,18 +186,3 @@ def append(base: Any, record: Any) -> Any:
     fits = array.ndim >= 1 and row.shape == array.shape[1:]
     require(fits, f"The record has shape {row.shape}, the rows of the base {array.shape[1:]}.")
     return np.concatenate([array, row[None]])
-
-
-def _digest(value: Any) -> str:
-    """The SHA-256 of arrays, so that other data make other pieces."""
-    import hashlib
-
-    digest = hashlib.sha256()
-    for part in value if isinstance(value, tuple) else (value,):
-        try:
-            array = np.ascontiguousarray(np.asarray(part))
-        except (TypeError, ValueError):
-            array = np.array([repr(part)])
-        content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
-        digest.update(f"{array.dtype}{array.shape}".encode() + content)
-    return digest.hexdigest()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.attacks import registry
 from divulge.errors import InputError, require
 from divulge.models import base
 from divulge.models.estimator import adapt
@@ -19,7 +20,9 @@ LOWER_WORDS = ("loss", "perplexity", "ppl", "nll", "entropy", "error", "surprise
 
 
 def direction(name: str, lower_is_member: bool | None) -> float:
-    """+1 or -1: by what the user said, else by name (a loss is lower for members)."""
+    """+1 or -1: by what the user said, else by the attack of that name, else by words in it."""
+    if lower_is_member is None and name in registry.BY_NAME:
+        return registry.direction(name)
     if lower_is_member is None:
         lower_is_member = any(word in name.lower() for word in LOWER_WORDS)
     return -1.0 if lower_is_member else 1.0

@@ -1,0 +1,132 @@
+"""Shadow models: the target's training repeated on training sets that the auditor draws.
+
+Each record of the pool is in the training set of half of the models, drawn at random (Carlini et
+al., 2022). Online, the records under attack are part of the pool; offline they are not, and every
+model answers for them as an outsider. Trained in parallel, in pieces that survive a kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.attacks.base import Array, Mask
+from divulge.errors import require
+from divulge.models.base import SMALLEST, Answers, logarithms
+from divulge.pieces import Pieces, digest
+
+Make = Callable[[int], Any]
+"""``make(seed)`` is a fresh estimator with ``fit(x, y)`` and ``predict_proba(x)``."""
+COUNT = 16
+
+
+@dataclass(frozen=True)
+class Shadows:
+    """Answers of every shadow model to every record, and who was in its training set."""
+
+    answers: tuple[Answers, ...] = field(repr=False)
+    inside: Mask = field(repr=False)
+    """One row per record, one column per model."""
+
+    def of(self, rows: npt.NDArray[Any]) -> Shadows:
+        """The same for some of the records: a mask or their indices."""
+        some = tuple(
+            Answers(log_probabilities=a.log_probabilities[rows])
+            for a in self.answers
+            if a.log_probabilities is not None
+        )
+        return Shadows(some, self.inside[rows])
+
+
+def train_shadows(
+    make: Make,
+    x: npt.NDArray[Any],
+    labels: npt.NDArray[np.intp],
+    *,
+    pool: Mask | None = None,
+    count: int = COUNT,
+    seed: int = 0,
+    n_jobs: int = 1,
+    folder: Path | str | None = None,
+    name: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Shadows:
+    """Train ``count`` models on random halves of the pool and ask each about all records.
+
+    ``labels`` are 0, 1, 2, ...; ``pool`` marks the records that may be trained on, all by default.
+    With a ``folder`` finished models' answers are kept and found again. They are named by the data,
+    the numbers here and ``name``: give a name that changes whenever ``make`` does.
+    """
+    labels = np.asarray(labels)
+    may = np.ones(len(x), dtype=bool) if pool is None else np.asarray(pool, dtype=bool)
+    require(count >= 2, f"At least two shadow models are needed. Found {count}.")
+    require(
+        len(x) == labels.size == may.size and int(may.sum()) >= 2,
+        f"There are {len(x)} records, {labels.size} labels and a pool of {int(may.sum())}: every "
+        "record needs a label, and the pool at least two records.",
+    )
+    require(
+        np.issubdtype(labels.dtype, np.integer) and int(labels.min()) >= 0,
+        "Labels must be the numbers of the classes: 0, 1, 2, ...",
+    )
+    require(folder is None or bool(name), "Give the pieces a name that says which training it is.")
+    inside = halves(may, count, np.random.default_rng(seed))
+    job = _Job(make, np.asarray(x), labels, int(labels.max()) + 1, seed, name)
+    pieces = Pieces(None if folder is None else Path(folder))
+    inputs = {"name": name, "seed": seed, "data": digest((job.x, labels))}
+    answers: list[Answers] = []
+    for found in _each(job, pieces, inputs, inside, n_jobs):
+        answers.append(Answers(log_probabilities=found))
+        if progress is not None:
+            progress(len(answers), count)
+    return Shadows(tuple(answers), inside)
+
+
+def halves(pool: Mask, count: int, rng: np.random.Generator) -> Mask:
+    """Each record of the pool in ``count // 2`` of the training sets, drawn at random."""
+    order = np.argsort(rng.random((pool.size, count)), axis=1)
+    return np.asarray((order < count // 2) & pool[:, None])
+
+
+@dataclass(frozen=True)
+class _Job:
+    make: Make
+    x: npt.NDArray[Any]
+    labels: npt.NDArray[np.intp]
+    classes: int
+    seed: int
+    name: str
+
+    def one(self, index: int, rows: Mask) -> Array:
+        """Log-probabilities of all records under one model; its seed depends on its place alone."""
+        words = np.random.SeedSequence([self.seed, index]).generate_state(1)
+        model = self.make(int(words[0]) % 2**31)
+        model.fit(self.x[rows], self.labels[rows])
+        found = logarithms(model.predict_proba(self.x), f"Shadow model {index}")
+        known = np.asarray(getattr(model, "classes_", np.arange(self.classes)), dtype=np.intp)
+        out = np.full((len(self.x), self.classes), np.log(SMALLEST))
+        out[:, known] = found  # a class that its training set lacks is impossible to it
+        return out
+
+
+def _kept(job: _Job, pieces: Pieces, inputs: dict[str, Any], index: int, rows: Mask) -> Array:
+    """Train one model, or find its answers on disk."""
+    kind = {**inputs, "model": index, "rows": digest(rows)}
+    found = pieces.arrays("shadow", kind, lambda: {"answers": job.one(index, rows)})
+    return np.asarray(found["answers"], dtype=float)
+
+
+def _each(
+    job: _Job, pieces: Pieces, inputs: dict[str, Any], inside: Mask, n_jobs: int
+) -> Iterable[Array]:
+    """The answers of every model in order, several trained at once."""
+    from joblib import Parallel, delayed
+
+    models = range(inside.shape[1])
+    work = (delayed(_kept)(job, pieces, inputs, k, inside[:, k]) for k in models)
+    return Parallel(n_jobs=n_jobs, return_as="generator")(work)  # type: ignore[no-any-return]
