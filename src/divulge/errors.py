@@ -3,6 +3,7 @@
     DivulgeError                exit 2
     ├── InputError              exit 2   a value, file, column or row is wrong (also a ValueError)
     ├── MissingExtra            exit 2   an extra is not installed (also an ImportError)
+    ├── WorkersLost             exit 2   workers died again and again
     └── CannotConclude          exit 3   the data cannot support any statement
 
 A message says what is wrong, where, and what to do about it.
@@ -31,6 +32,10 @@ class MissingExtra(DivulgeError, ImportError):
         )
         self.package = package
         self.extra = extra
+
+
+class WorkersLost(DivulgeError):
+    """Processes of long work died more often than it is worth trying again."""
 
 
 class CannotConclude(DivulgeError):

@@ -1,9 +1,9 @@
 """Long work in pieces that survive a kill: computed once, kept on disk, checked when read back.
 
-A piece is named by what it was computed from (its inputs, its parameters and the versions of
-divulge, numpy and scikit-learn), so a second run finds it and a changed input does not. The file
-starts with the SHA-256 of its content: what was cut off or altered is computed again. Arrays and
-tables only, never pickle.
+A piece is named by what it was computed from (its inputs, its parameters, divulge's own source and
+the versions of what computes), so a second run finds it, and a changed input or an edited checkout
+does not. The file starts with the SHA-256 of its content: what was cut off or altered is computed
+again. Arrays and tables only, never pickle.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from divulge import __version__, tables
+from divulge import tables, versions
 from divulge.errors import InputError
 from divulge.result import plain, write_bytes
 
@@ -40,6 +39,11 @@ class Pieces:
         self, name: str, inputs: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]
     ) -> Arrays:
         """Named arrays of numbers or text, from disk if they are there, else computed and kept."""
+        found = self.find(name, inputs)
+        return self.store(name, inputs, compute()) if found is None else found
+
+    def find(self, name: str, inputs: Mapping[str, Any]) -> Arrays | None:
+        """The arrays of a whole piece, or None."""
         found = self._read(name, inputs)
         if found is not None:
             try:
@@ -47,12 +51,20 @@ class Pieces:
                     return {key: kept[key] for key in kept.files}
             except (ValueError, zipfile.BadZipFile, EOFError):
                 pass
-        computed = {key: np.asarray(value) for key, value in compute().items()}
+        return None
+
+    def store(self, name: str, inputs: Mapping[str, Any], computed: Mapping[str, Any]) -> Arrays:
+        """Keep arrays as a piece, and give them as they will be found again."""
+        arrays = {key: np.asarray(value) for key, value in computed.items()}
         if self.folder is not None:
             buffer = io.BytesIO()
-            np.savez(buffer, allow_pickle=False, **computed)
+            np.savez(buffer, allow_pickle=False, **arrays)
             self._write(name, inputs, buffer.getvalue())
-        return computed
+        return arrays
+
+    def tasks(self, name: str, inputs: Callable[[Any], Mapping[str, Any]]) -> Kept:
+        """Many tasks of one kind, each a piece named by ``inputs(task)``."""
+        return Kept(self, name, inputs)
 
     def table(
         self, name: str, inputs: Mapping[str, Any], compute: Callable[[], tables.Frame]
@@ -82,7 +94,7 @@ class Pieces:
         """Where a piece is or would be."""
         if self.folder is None:
             return None
-        made_by = [__version__, *(metadata.version(p) for p in ("numpy", "scikit-learn"))]
+        made_by = versions.fingerprint()
         text = json.dumps([name, made_by, plain(inputs)], sort_keys=True, default=str)
         return self.folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:24]}.piece"
 
@@ -116,3 +128,20 @@ def digest(value: Any) -> str:
         content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
         whole.update(f"{array.dtype}{array.shape}".encode() + content)
     return whole.hexdigest()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an engine asks before a task and tells after it; kept where the caller is."""
+
+    pieces: Pieces
+    name: str
+    inputs: Callable[[Any], Mapping[str, Any]]
+
+    def find(self, task: Any) -> Arrays | None:
+        """The result of a finished task, or None."""
+        return self.pieces.find(self.name, self.inputs(task))
+
+    def store(self, task: Any, result: Mapping[str, Any]) -> Arrays:
+        """Keep the result of a task."""
+        return self.pieces.store(self.name, self.inputs(task), result)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import platform
-from importlib import metadata
+from divulge.versions import versions
+
+__all__ = ["DELTAS", "versions"]
 
 DELTAS = (1e-5,)
-
-
-def versions() -> dict[str, str]:
-    """What computed the result."""
-    names = ("divulge", "numpy", "scipy", "scikit-learn", "numba")
-    return {"python": platform.python_version(), **{n: metadata.version(n) for n in names}}

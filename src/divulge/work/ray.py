@@ -1,0 +1,110 @@
+"""Tasks on a Ray cluster: a running one by its address, or one on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from divulge.errors import InputError, MissingExtra, WorkersLost
+from divulge.work import address as address_
+from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, opened, pack
+
+_LOOK = 60.0
+"""Seconds without a result after which it is asked whether there are nodes left."""
+
+
+class RayPool:
+    """A driver of the cluster. Ray tries tasks of dead workers and nodes again by itself."""
+
+    def __init__(self, function: Callable[[Any], Any], n_jobs: int, address: str | None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingExtra("ray", "ray") from error
+        self.ray = ray
+        self.parcel = Parcel.of(function)
+        self.refs: dict[Any, int] = {}
+        self.ours = not ray.is_initialized()
+        try:
+            if self.ours:
+                _connect(n_jobs, address)
+            compare(_codes())
+            slots = int(ray.cluster_resources().get("CPU", 1))
+            self.room = max(64, 4 * slots)
+            self.held = ray.put(self.parcel.content)
+            self.call = ray.remote(num_cpus=1, max_retries=RETRIES)(call)
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(self, index: int, task: Any) -> None:
+        ref = self.call.remote(self.held, self.parcel.digest, self.parcel.code, pack(task))
+        self.refs[ref] = index
+
+    def collect(self) -> Iterator[tuple[int, Any]]:
+        done: list[Any] = []
+        while not done:
+            done, _ = self.ray.wait(list(self.refs), num_returns=1, timeout=_LOOK)
+            if not done and not _nodes():
+                raise WorkersLost("The Ray cluster has no nodes left.")
+        for ref in done:
+            index = self.refs.pop(ref)
+            try:
+                outcome = self.ray.get(ref)
+            except self.ray.exceptions.RayError as error:
+                raise lost(index, type(error).__name__) from error
+            yield index, opened(outcome)
+
+    def close(self) -> None:
+        for ref in self.refs:
+            self.ray.cancel(ref, force=True)
+        self.refs.clear()
+        self.held = None
+        if self.ours:
+            self.ray.shutdown()
+
+
+def _connect(n_jobs: int, address: str | None) -> None:
+    import ray
+    from joblib import cpu_count
+
+    quiet = {"log_to_driver": False, "configure_logging": True, "logging_level": "ERROR"}
+    if address is None:
+        cores = cpu_count() if n_jobs == -1 else n_jobs
+        ray.init(num_cpus=cores, include_dashboard=False, **quiet)
+        return
+    if address != "auto":
+        address_.require_reachable(address, "Ray", "host:6379, ray://host:10001 or auto")
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(f"Cannot join the Ray cluster at {address}: {error}") from error
+
+
+def _nodes() -> list[str]:
+    """Nodes that are alive and can work."""
+    import ray
+
+    alive = [n for n in ray.nodes() if n["Alive"]]
+    return [n["NodeID"] for n in alive if n["Resources"].get("CPU", 0.0) >= 1.0]
+
+
+def _codes() -> dict[str, dict[str, str]]:
+    """The code that the workers of each node run."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    nodes = _nodes()
+    if not nodes:
+        raise InputError("The Ray cluster has no node with a free CPU to work on.")
+    probe = ray.remote(num_cpus=0)(ask())
+    refs = [
+        probe.options(
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+        ).remote()
+        for node in nodes
+    ]
+    return dict(zip((f"of node {n[:8]}" for n in nodes), ray.get(refs), strict=True))
