@@ -30,12 +30,14 @@ LEVEL = {
     "claims": 3,
     "models": 2,
     "generators": 3,
-    "games": 4,
-    "demo": 5,
-    "selftest": 5,
-    "report": 6,
-    "cli": 7,
-    "__main__": 8,
+    "chunked": 2,
+    "scores": 4,
+    "games": 5,
+    "demo": 6,
+    "selftest": 6,
+    "report": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 
 

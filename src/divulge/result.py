@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -200,16 +201,17 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file through a temporary one beside it; InputError if the place is not writable."""
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary file beside ``path`` that takes its place unless something fails."""
     target = Path(path)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
     except OSError as error:
         raise InputError(f"Cannot write {target}: {error.strerror or error}.") from error
+    os.close(handle)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+        yield Path(name)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
@@ -217,3 +219,9 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file through a temporary one beside it; InputError if the place is not writable."""
+    with replacing(path) as place:
+        place.write_bytes(data)

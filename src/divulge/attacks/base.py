@@ -35,8 +35,8 @@ NEEDS: dict[str, str] = {
     "reference": "a reference model that never saw the records (--reference)",
     "features": "the feature columns of each record",
     "population": "further records that no model saw (--population)",
-    "shadows out": "shadow models that did not train on the record (--shadows)",
-    "shadows in": "shadow models that trained on the record (--shadows with their members)",
+    "shadows out": "shadow models that did not train on the record (--shadow)",
+    "shadows in": "shadow models that trained on the record (--shadow)",
 }
 
 
@@ -97,17 +97,23 @@ class Attack:
     """The sign: whether small values speak for membership."""
     needs: tuple[Need, ...]
     score: Callable[[Observed], Array] = field(repr=False)
+    pooled: bool = False
+    """Whether a record's score depends on the other records beside it."""
 
     def missing(self, observed: Observed) -> tuple[str, ...]:
         """What it needs and was not observed."""
         return tuple(need for need in self.needs if not observed.has(need))
 
-    def __call__(self, observed: Observed) -> Array:
-        """The score of every record, in its own sign."""
+    def check(self, observed: Observed) -> None:
+        """InputError that says what is missing."""
         lacking = self.missing(observed)
         if lacking:
             listed = "; ".join(NEEDS[need] for need in lacking)
             raise InputError(f"The attack {self.name!r} also needs: {listed}.")
+
+    def __call__(self, observed: Observed) -> Array:
+        """The score of every record, in its own sign."""
+        self.check(observed)
         found = np.asarray(self.score(observed), dtype=float)
         require(
             found.shape == (len(observed),),

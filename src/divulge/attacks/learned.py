@@ -34,6 +34,7 @@ def combination(parts: Sequence[Attack]) -> Attack:
         lower_is_member=False,
         needs=("losses", "shadows out", "shadows in"),
         score=score,
+        pooled=True,
     )
 
 

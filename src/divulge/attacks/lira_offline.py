@@ -34,4 +34,5 @@ ATTACK = Attack(
     lower_is_member=False,
     needs=("losses", "shadows out"),
     score=_score,
+    pooled=True,
 )

@@ -45,4 +45,5 @@ ATTACK = Attack(
     lower_is_member=False,
     needs=("losses", "shadows out", "shadows in"),
     score=_score,
+    pooled=True,
 )

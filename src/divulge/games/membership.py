@@ -54,6 +54,7 @@ def membership(
     features: str | Sequence[str] = (),
     model: Any = None,
     label: str | None = None,
+    text: str | None = None,
     lower_is_member: bool | None = None,
     propensity: str | None = None,
     reference_score: str | None = None,
@@ -73,9 +74,10 @@ def membership(
     """Audit what a model gives away about its members, with or without distribution shift.
 
     One table with a two-valued ``truth`` column, or ``members`` and ``nonmembers`` apart. The score
-    is one column or several, or comes from ``model``: a fitted object with ``predict_proba`` (then
-    ``label`` names the column it predicts from the features) or a callable that returns a loss per
-    row. ``features`` are what the record alone shows, and what the correction for shift is fitted
+    is one column or several, or comes from ``model``: a file (``divulge.models.Source``), a fitted
+    object with ``predict_proba`` or a callable that returns a loss per row; then ``score`` names
+    attacks, ``label`` the column that the model predicts from the features, and ``text`` the column
+    that a model of texts reads. ``features`` are what the record alone shows, and what the correction for shift is fitted
     on; ``propensity`` names a column with known probabilities of membership instead.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     ``attack="learned"`` lets the attack combine scores and features by boosting.
@@ -105,6 +107,7 @@ def membership(
         features=features,
         model=model,
         label=label,
+        text=text,
         lower_is_member=lower_is_member,
         propensity=propensity,
         reference_score=reference_score,
@@ -136,6 +139,7 @@ def read_pools(
     features: str | Sequence[str],
     model: Any,
     label: str | None,
+    text: str | None,
     lower_is_member: bool | None,
     propensity: str | None,
     reference_score: str | None,
@@ -167,6 +171,7 @@ def read_pools(
         score=score,
         model=model,
         label=label,
+        text=text,
         features=names,
         lower_is_member=lower_is_member,
         where=where,

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge import scores as scores_
 from divulge import tables
 from divulge.attacks import registry
+from divulge.attacks.observe import Question, opened
 from divulge.errors import InputError, require
 from divulge.models import base
-from divulge.models.estimator import adapt
+from divulge.scores import FIRST
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
@@ -37,22 +39,37 @@ def scores(
     features: Sequence[str],
     lower_is_member: bool | None,
     where: str,
+    text: str | None = None,
 ) -> tuple[Array, tuple[str, ...]]:
-    """A matrix of scores, one column each, and their names."""
-    require(
-        (score is None) != (model is None),
-        "Give the score column (or several), or a model to score with, not both.",
-    )
+    """A matrix of scores, one column each, and their names; with a model they name attacks."""
+    names = [score] if isinstance(score, str) else list(score or ())
     if model is not None:
-        return -losses(model, frame, features, label, where)[:, None], ("loss of the model",)
-    assert score is not None
-    names = [score] if isinstance(score, str) else list(score)
+        return _attacked(frame, names or ["loss"], model, label, features, text)
+    require(score is not None, "Give the score column (or several), or a model to score with.")
     require(len(names) > 0, "Name at least one score column.")
     names = tables.expand(frame, names, where)
     columns = [
         direction(name, lower_is_member) * tables.numbers(frame, name, where) for name in names
     ]
     return np.column_stack(columns), tuple(names)
+
+
+def _attacked(
+    frame: Frame,
+    attacks: Sequence[str],
+    model: Any,
+    label: str | None,
+    features: Sequence[str],
+    text: str | None,
+) -> tuple[Array, tuple[str, ...]]:
+    target = opened(model, "the model")
+    if target.gives == "probabilities" and label is None:
+        raise InputError("A model with predict_proba needs the label column it predicts.")
+    question = Question(target, tuple(features), label, text)
+    job = scores_.prepared(question, frame[:FIRST], attacks, None)
+    found = scores_.scores(job, frame)
+    columns = [registry.direction(name) * values for name, values in found.items()]
+    return np.column_stack(columns), tuple(f"{name} of the model" for name in found)
 
 
 def losses(
@@ -64,7 +81,7 @@ def losses(
     text: str | None = None,
 ) -> Array:
     """The model's loss per record: at its label, per token of its text, or as a callable says."""
-    asked = adapt(model)
+    asked = opened(model, "the model")
     if asked.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     answers = base.ask(asked, base.shown(asked, frame, features, text, where))
@@ -83,7 +100,7 @@ def losses(
 
 def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Array, list[Any]]:
     """A classifier's probabilities of the records, one column per class, and the classes."""
-    asked = adapt(model)
+    asked = opened(model, "the model")
     found = base.ask(asked, base.shown(asked, frame, features, None, "the table"))
     if found.log_probabilities is None:
         raise InputError(f"{asked.name} gives no probability per class, but {asked.gives}.")

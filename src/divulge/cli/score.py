@@ -1,0 +1,98 @@
+"""``divulge score``: from a model and records to the table of scores that the games read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from divulge.cli import options, output
+from divulge.errors import InputError
+
+
+def command(
+    model: options.Model,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Where the table goes: .parquet or .csv.")
+    ],
+    data: Annotated[
+        Path | None, typer.Option(help="Records: Parquet, CSV, or a folder of Parquet files.")
+    ] = None,
+    members: Annotated[
+        Path | None, typer.Option(help="Members alone, beside --nonmembers.")
+    ] = None,
+    nonmembers: Annotated[Path | None, typer.Option(help="Non-members alone.")] = None,
+    attacks: Annotated[
+        str, typer.Option(help="Attacks with commas (see divulge attacks), or all that can run.")
+    ] = "all",
+    features: Annotated[
+        str, typer.Option(help="Columns that the model reads, with commas; patterns such as x_*.")
+    ] = "",
+    label: Annotated[str | None, typer.Option(help="The column that the model predicts.")] = None,
+    text: Annotated[str | None, typer.Option(help="The column of text that it reads.")] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A model that never saw the records; repeatable.")
+    ] = None,
+    shadow: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="MODEL=COLUMN: a shadow model, and the column that says which records it "
+            "trained on; repeatable."
+        ),
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="Further records that no model trained on.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Columns of the records to keep, with commas. Default: all.")
+    ] = "",
+    rows: Annotated[int, typer.Option(help="Records in one piece of work.")] = 65_536,
+    trust: options.Trust = None,
+    allow_pickle: options.AllowPickle = False,
+    option: options.ModelOptions = None,
+    keep: options.Keep = None,
+    n_jobs: options.Jobs = 1,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
+) -> None:
+    """Ask a model about records and write one score per attack and record.
+
+    The model is a file, a folder, an address or module:name. Exit code 2: bad input.
+    """
+    from divulge.report import progress
+    from divulge.scores import score
+
+    def source(where: str) -> object:
+        return options.source(where, trust, allow_pickle, option)
+
+    shadows = [_shadow(given) for given in shadow or ()]
+    with progress.bar("scoring") as advance:
+        score(
+            data,
+            model=source(model),
+            out=out,
+            members=members,
+            nonmembers=nonmembers,
+            attacks="all" if attacks == "all" else output.words(attacks),
+            features=output.words(features),
+            label=label,
+            text=text,
+            references=[source(r) for r in reference or ()],
+            shadows=[source(where) for where, _ in shadows],
+            shadow_columns=[column for _, column in shadows],
+            population=population,
+            columns=output.words(columns) or None,
+            rows=rows,
+            keep=keep,
+            engine=options.engine(backend, n_jobs, address),
+            progress=advance,
+        )
+    typer.echo(f"Wrote {out}", err=True)
+
+
+def _shadow(given: str) -> tuple[str, str]:
+    where, _, column = given.rpartition("=")
+    if not where or not column:
+        raise InputError(f"--shadow is MODEL=COLUMN. Found {given!r}.")
+    return where, column
