@@ -17,7 +17,7 @@ from divulge.errors import require
 
 FEWEST = 50
 """Records of the population below which nothing is fitted."""
-FOLDS = 5
+FOLDS = 3
 _LEAST = 1e-6
 
 

@@ -35,7 +35,7 @@ from divulge.errors import InputError
 
 GROUP = "divulge.attacks"
 
-_PLAIN = (
+_COMBINED = (
     loss.ATTACK,
     confidence.ATTACK,
     entropy.ATTACK,
@@ -47,14 +47,14 @@ _PLAIN = (
     rmia_online.ATTACK,
     lira_offline.ATTACK,
     lira_online.ATTACK,
-    quantile.ATTACK,
     zlib_ratio.ATTACK,
     lowercase.ATTACK,
     reference_ratio.ATTACK,
     min_k.ATTACK,
     min_k_plus.ATTACK,
 )
-BUILT_IN: tuple[Attack, ...] = (*_PLAIN, learned.combination(_PLAIN))
+"""What the learned combination may use: all that need not be fitted anew for every stand-in."""
+BUILT_IN: tuple[Attack, ...] = (*_COMBINED, quantile.ATTACK, learned.combination(_COMBINED))
 BY_NAME: dict[str, Attack] = {attack.name: attack for attack in BUILT_IN}
 
 

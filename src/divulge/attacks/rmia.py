@@ -5,8 +5,10 @@ the share of them that it dominates by a factor gamma. ``p(x)`` is the mean prob
 label over models, half of which trained on x. Offline none did, and the other half is guessed from
 their mean: ``a mean + 1 - a``. The slope ``a`` lies in [0, 1]: with 0 a model is certain of what it
 trained on, with 1 it is no surer than others; the more the target overfits, the smaller it should
-be. The default is 0.3. Needs the probabilities of the true label under target and references, for
-the records and for a population that none trained on. Larger speaks for membership.
+be. The default is 0.3. With one population for all records the share only ranks the ratios: another
+gamma reverses no two records, it ties others. The attacks take 1, which spreads those that no model
+trained on evenly. Needs the probabilities of the true label under target and references, for the
+records and for a population that none trained on. Larger speaks for membership.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from divulge.errors import require
 Array = npt.NDArray[np.float64]
 
 SLOPE, GAMMA = 0.3, 2.0
+FINEST = 1.0
+"""The gamma with which records like those of the population score evenly over [0, 1]."""
 
 
 def offline_rmia(
@@ -69,6 +73,7 @@ def _score(observed: Observed) -> Array:
         reference_log_probability(observed),
         -losses(others.target, others.labels),
         reference_log_probability(others),
+        gamma=FINEST,
     )
 
 

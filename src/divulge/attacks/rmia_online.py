@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from divulge.attacks.base import Array, Attack, Mask, Observed, losses
-from divulge.attacks.rmia import GAMMA, SLOPE, dominated, half_way
+from divulge.attacks.rmia import FINEST, SLOPE, dominated, half_way
 from divulge.errors import require
 
 
@@ -42,7 +42,7 @@ def _score(observed: Observed) -> Array:
         len(others.shadows) == len(observed.shadows) and others.has("losses"),
         "RMIA needs the answers of the target and of every shadow model to the population.",
     )
-    return dominated(log_ratio(observed), log_ratio(others), GAMMA)
+    return dominated(log_ratio(observed), log_ratio(others), FINEST)
 
 
 ATTACK = Attack(
