@@ -22,6 +22,7 @@ from divulge.games.membership import Pools, audit_pools
 from divulge.shift import propensity
 from divulge.shift.features import Features
 from divulge.shift.prepared import Prepared
+from divulge.work import Engine
 
 CONSOLE = Console(width=110)
 
@@ -79,7 +80,7 @@ def bootstrap(jobs: int) -> None:
     times = []
     for resamples in (0, 600):
         start = time.perf_counter()
-        audit_pools(data, estimator="logistic", bootstrap=resamples, n_jobs=jobs)
+        audit_pools(data, estimator="logistic", bootstrap=resamples, engine=Engine(n_jobs=jobs))
         times.append(time.perf_counter() - start)
     CONSOLE.print(
         f"bootstrap, K = 600, 10,000 rows x 20 features, {jobs} processes: {times[1]:.1f} s "

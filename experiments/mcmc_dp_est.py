@@ -165,7 +165,7 @@ def measured(algorithm: Algorithm, args: argparse.Namespace) -> tuple[Array, lis
             models=args.models,
             seed=args.seed + k,
             n_jobs=args.n_jobs,
-            folder=args.out / "pieces",
+            cache=args.out / "pieces",
             name=name,
         )
         rows.append(list(found.row(TARGET).values()))

@@ -20,6 +20,7 @@ import csv
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from divulge.bounds.recursion import mu_lower_bound
 from divulge.shift import conditional, propensity
 from divulge.shift.balance import keep_probabilities
 from divulge.shift.bootstrap import RESAMPLES, bootstrap
+from divulge.work import Engine
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -240,10 +242,8 @@ class Refit:
         return self.done[key]
 
 
-def audit(world: World, setting: Setting, seed: int, n_jobs: int = 1) -> list[dict[str, object]]:
+def audit(world: World, setting: Setting, seed: int) -> list[dict[str, object]]:
     """One row per curve and rule."""
-    from joblib import parallel_config
-
     refit = Refit(world)
     fitted = refit(np.arange(setting.trials))
     audited = Audit(world, setting.levels, fitted)
@@ -254,18 +254,16 @@ def audit(world: World, setting: Setting, seed: int, n_jobs: int = 1) -> list[di
             error = TEST_ERROR / (len(SHARES) if rule == "honest" else 1)
             point = value = audited.bound(name, fitted, error)
             if name != "none":
-                with parallel_config(backend="threading"):  # so that the fits are shared
-                    value = bootstrap(
-                        point,
-                        lambda chosen, name=name, error=error: audited.bound(
-                            name, refit(chosen), error
-                        ),
-                        setting.trials,
-                        error=BOOTSTRAP_ERROR,
-                        rng=np.random.default_rng(seed),
-                        resamples=setting.resamples,
-                        n_jobs=n_jobs,
-                    ).lower
+                value = bootstrap(
+                    point,
+                    lambda chosen, name=name, error=error: audited.bound(
+                        name, refit(chosen), error
+                    ),
+                    setting.trials,
+                    error=BOOTSTRAP_ERROR,
+                    rng=np.random.default_rng(seed),
+                    resamples=setting.resamples,
+                ).lower
             rows.append(
                 {
                     "seed": seed,
@@ -383,10 +381,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows: list[dict[str, object]] = []
     start = time.perf_counter()
     for seed in range(args.seeds):
-        for world in worlds(setting, seed):
-            rows += audit(world, setting, seed, args.n_jobs)
+        found = Engine(n_jobs=args.n_jobs).run(
+            partial(audit, setting=setting, seed=seed), list(worlds(setting, seed))
+        )
+        for rho, of_world in zip(setting.rhos, found, strict=True):
+            rows += of_world
             spent = time.perf_counter() - start
-            console.print(f"seed {seed}, rho {world.rho:g}: {spent:.0f} s", style="dim")
+            console.print(f"seed {seed}, rho {rho:g}: {spent:.0f} s", style="dim")
     show(rows, setting.rhos, console)
     write(rows, args.out / "zero_run.csv")
     draw(rows, setting.rhos, args.out / "zero_run.svg")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,11 +30,32 @@ DIGEST = 64
 """Hexadecimal digits of SHA-256 at the head of a file."""
 
 
+def digest(*values: Any) -> str:
+    """The SHA-256 of arrays, numbers and tuples of them: other data make other pieces."""
+    found = hashlib.sha256()
+    for value in values:
+        if isinstance(value, tuple):
+            found.update(digest(*value).encode())
+            continue
+        try:
+            array = np.ascontiguousarray(np.asarray(value))
+        except (TypeError, ValueError):
+            array = np.array([repr(value)])
+        content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
+        found.update(repr((array.shape, array.dtype.str)).encode() + content)
+    return found.hexdigest()
+
+
 @dataclass(frozen=True)
 class Pieces:
     """A folder of finished pieces; without a folder everything is computed again."""
 
     folder: Path | None = None
+
+    @classmethod
+    def at(cls, folder: str | os.PathLike[str] | None) -> Pieces:
+        """The pieces of a folder that a user named, or none."""
+        return cls(None if folder is None else Path(folder))
 
     def arrays(
         self, name: str, inputs: Mapping[str, Any], compute: Callable[[], Mapping[str, Any]]

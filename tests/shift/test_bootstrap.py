@@ -5,6 +5,7 @@ import pytest
 
 from divulge.errors import InputError
 from divulge.shift.bootstrap import bootstrap
+from divulge.work import SERIAL, Engine
 
 
 def test_the_lower_quantile_is_recentred_and_never_above_the_point(rng):
@@ -23,8 +24,10 @@ def test_where_most_resamples_prove_nothing_nothing_is_claimed(rng):
 
 def test_values_do_not_depend_on_the_number_of_processes():
     one, two = (
-        bootstrap(0.1, np.mean, 50, error=0.1, rng=np.random.default_rng(0), resamples=8, n_jobs=n)
-        for n in (1, 2)
+        bootstrap(
+            0.1, np.mean, 50, error=0.1, rng=np.random.default_rng(0), resamples=8, engine=engine
+        )
+        for engine in (SERIAL, Engine("loky", 2))
     )
     np.testing.assert_array_equal(one.values, two.values)
 

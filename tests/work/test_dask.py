@@ -19,7 +19,7 @@ from divulge.work import SERIAL, Engine
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import deadly, same, sums  # noqa: E402
+from jobs import deadly, same, sums
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -29,7 +29,7 @@ def cluster():
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as made:
         yield made
 
@@ -83,9 +83,10 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     def work(task):
         raise InputError(f"row {task}")
 
-    with pytest.raises(InputError, match="^row 0$") as caught:
+    with pytest.raises(InputError, match="row 0") as caught:
         list(engine.run(work, range(3)))
     assert type(caught.value) is InputError
+    assert str(caught.value) == "row 0"
 
 
 def test_a_local_cluster_without_an_address(expected):
@@ -93,7 +94,7 @@ def test_a_local_cluster_without_an_address(expected):
 
 
 def test_nobody_at_the_address():
-    with pytest.raises(InputError, match="No Dask cluster can be reached at tcp://127.0.0.1:9"):
+    with pytest.raises(InputError, match=r"No Dask cluster can be reached at tcp://127\.0\.0\.1:9"):
         list(Engine("dask", address="tcp://127.0.0.1:9").run(abs, [1]))
     with pytest.raises(InputError, match="looks like tcp://host:8786"):
         list(Engine("dask", address="scheduler").run(abs, [1]))

@@ -15,7 +15,7 @@ from divulge.work import SERIAL, Engine, engine
 from divulge.work.parcel import call, compare, one_thread, opened, pack
 
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import deadly, same, sums  # noqa: E402
+from jobs import deadly, same, sums
 
 TWO = Engine("loky", 2)
 
@@ -60,8 +60,7 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself_and_is_not_tried_ag
 ):
     seen = []
     with pytest.raises(KeyError, match="three") as caught:
-        for value in which.run(failing(tmp_path), range(50)):
-            seen.append(value)
+        seen.extend(which.run(failing(tmp_path), range(50)))
     assert type(caught.value) is KeyError
     assert seen == [0, 1, 2]
     assert "".join(p.read_text() for p in tmp_path.iterdir()) == "x"

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 from divulge.errors import require
 
 
@@ -36,17 +36,8 @@ def command(
     proxy_model: Annotated[
         Path | None, typer.Option(help="The proxy as a file, such as an earlier checkpoint.")
     ] = None,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(help="A type that a model file may load; repeatable. The error lists them."),
-    ] = None,
-    allow_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--allow-pickle",
-            help="Load pickle or joblib files. They can run any code on this machine.",
-        ),
-    ] = False,
+    trust: options.Trust = None,
+    allow_pickle: options.AllowPickle = False,
     heldout: Annotated[
         Path | None, typer.Option(help="Records outside the training set, with the same columns.")
     ] = None,
@@ -62,16 +53,13 @@ def command(
     ] = "llr",
     power: Annotated[float, typer.Option(help="The t of the published score.")] = 2.0,
     repetitions: Annotated[int, typer.Option(help="Replays of the coin flips.")] = 20,
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
-    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
     seed: Annotated[int, typer.Option(help="Fixes the split and the coin flips.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
-    ] = None,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    report: options.Report = None,
+    claim: options.Claim = None,
 ) -> None:
     """Audit what a model gives away about the labels of its training records.
 

@@ -9,6 +9,7 @@ import typer
 
 from divulge.bounds import METHODS
 from divulge.bounds.statement import DELTAS, state_bounds
+from divulge.cli import options
 from divulge.result import SCHEMA
 
 
@@ -23,7 +24,7 @@ def command(
     error: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "auto",
     tau: Annotated[float, typer.Option(help="Total-variation budget of a proxy.")] = 0.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Turn counted guesses into lower bounds on mu and epsilon.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 
 app = typer.Typer(
     help="Canaries: include records by coin flips before training, audit the model afterwards.",
@@ -95,26 +95,17 @@ def audit_command(
     id_: Annotated[
         str | None, typer.Option("--id", help="Id column of the scores. Default: the plan's.")
     ] = None,
-    lower_is_member: Annotated[
-        bool | None,
-        typer.Option(
-            "--lower-is-member/--higher-is-member",
-            help="Direction of the score. Default: by name (a loss is lower for members).",
-        ),
-    ] = None,
+    lower_is_member: options.LowerIsMember = None,
     ignore_others: Annotated[
         bool, typer.Option("--ignore-others", help="Allow rows that are no canaries.")
     ] = False,
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
-    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
     seed: Annotated[int, typer.Option(help="Fixes the order of revelation.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
-    ] = None,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    report: options.Report = None,
+    claim: options.Claim = None,
 ) -> None:
     """Audit a model from the scores of its canaries.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 
 
 def command(
@@ -44,7 +44,7 @@ def command(
         bool,
         typer.Option("--drop-constant", help="Leave out columns constant over the reference."),
     ] = False,
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    delta: options.Delta = None,
     fpr: Annotated[
         list[float] | None,
         typer.Option(help="False-positive rate for the power; repeatable. Default: 0.01, 0.1."),
@@ -58,9 +58,9 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="Write the table of all records: .parquet or .csv.")
     ] = None,
-    result: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    result: options.Out = None,
+    as_json: options.AsJson = False,
+    report: options.Report = None,
 ) -> None:
     """Rank records by what the best attack would learn of them from a released mean.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 
 
 def command(
@@ -27,21 +27,15 @@ def command(
     features: Annotated[
         str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
     ] = "",
-    lower_is_member: Annotated[
-        bool | None,
-        typer.Option(
-            "--lower-is-member/--higher-is-member",
-            help="Direction of the score. Default: by name (a loss is lower for members).",
-        ),
-    ] = None,
+    lower_is_member: options.LowerIsMember = None,
     propensity: Annotated[
         str | None, typer.Option(help="Column with known probabilities of membership.")
     ] = None,
     reference_score: Annotated[
         str | None, typer.Option(help="The score of a model that never saw the members.")
     ] = None,
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
-    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
     correction: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,14 +58,15 @@ def command(
         int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="Fixes the draw and the order of revelation.")] = 0,
-    n_jobs: Annotated[int, typer.Option("--n-jobs", help="Processes; -1: one per core.")] = -1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
-    ] = None,
+    n_jobs: options.NJobs = -1,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
+    cache: options.Cache = options.CACHE,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    report: options.Report = None,
+    claim: options.Claim = None,
 ) -> None:
     """Audit what a model gives away about its members, from a table of scores.
 
@@ -104,6 +99,9 @@ def command(
             bootstrap=bootstrap,
             rng=seed,
             n_jobs=n_jobs,
+            backend=backend,
+            address=address,
+            cache=None if no_cache else cache,
             command="divulge " + shlex.join(sys.argv[1:]),
             progress=advance,
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 
 
 def command(
@@ -20,7 +20,7 @@ def command(
             "row per attack. Near names are understood."
         ),
     ],
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
+    delta: options.Delta = None,
     correlated: Annotated[
         bool, typer.Option("--correlated", help="The counts come from cross-fed shadow models.")
     ] = False,
@@ -43,9 +43,9 @@ def command(
         int, typer.Option(help="Draws of the published sampler as a cross-check; 0: none.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="Fixes the predictive check and the sampler.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    report: options.Report = None,
     claim: Annotated[
         str | None,
         typer.Option(

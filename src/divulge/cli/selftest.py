@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from divulge.cli import options
 from divulge.result import SCHEMA
 
 
@@ -26,8 +27,11 @@ def command(
     show: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
     error: Annotated[float, typer.Option(help="Error probability the bounds claim.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the games.")] = 0,
-    n_jobs: Annotated[int, typer.Option("--n-jobs", help="Processes; -1: one per core.")] = -1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    n_jobs: options.NJobs = -1,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
+    cache: options.Cache = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run every bound many times on mechanisms with a known answer.
 
@@ -45,7 +49,15 @@ def command(
     count = repetitions or (QUICK_REPETITIONS if quick else REPETITIONS)
     with progress.bar("self-test") as advance:
         rows = selftest.run(
-            chosen, repetitions=count, error=error, seed=seed, n_jobs=n_jobs, progress=advance
+            chosen,
+            repetitions=count,
+            error=error,
+            seed=seed,
+            n_jobs=n_jobs,
+            backend=backend,
+            address=address,
+            cache=cache,
+            progress=advance,
         )
     if as_json:
         payload = {"schema": SCHEMA, "rows": [row.to_json() for row in rows]}

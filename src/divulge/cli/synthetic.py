@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 from divulge.errors import InputError
 
 
@@ -46,35 +46,23 @@ def command(
     gamma: Annotated[
         float, typer.Option(help="Mass of the data on which the generator need not be close.")
     ] = 0.0,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(help="A type that a model file may load; repeatable. The error lists them."),
-    ] = None,
-    allow_pickle: Annotated[
-        bool,
-        typer.Option(
-            "--allow-pickle",
-            help="Load pickle or joblib files. They can run any code on this machine.",
-        ),
-    ] = False,
-    delta: Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")] = None,
-    error: Annotated[float, typer.Option(help="Error of all headline bounds together.")] = 0.05,
+    trust: options.Trust = None,
+    allow_pickle: options.AllowPickle = False,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
     repeats: Annotated[
         int, typer.Option(help="Splits and coin flips anew; 5 gives the paper's t-interval.")
     ] = 1,
     seed: Annotated[int, typer.Option(help="Fixes splits, generator and coin flips.")] = 0,
-    cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder where finished stages are kept, so that a run can resume."),
-    ] = Path(".divulge"),
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as HTML.")] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
-    ] = None,
+    n_jobs: options.NJobs = -1,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
+    cache: options.Cache = options.CACHE,
+    no_cache: options.NoCache = False,
+    as_json: options.AsJson = False,
+    out: options.Out = None,
+    report: options.Report = None,
+    claim: options.Claim = None,
 ) -> None:
     """Audit a model with members alone: generated records stand in for non-members.
 
@@ -108,6 +96,9 @@ def command(
             error=error,
             repeats=repeats,
             rng=seed,
+            n_jobs=n_jobs,
+            backend=backend,
+            address=address,
             cache=None if no_cache else cache,
             model_fingerprint=None if model is None else file_sha256(model),
             command="divulge " + shlex.join(sys.argv[1:]),

@@ -26,8 +26,6 @@ SHARES = (0.3, 0.15, 0.55)
 """Training, validation and test share of the records on either side."""
 LEAST = (100, 50, 250)
 """Fewest records on either side for each of them; 250 for the test allow 400 trials."""
-REVISION = 1
-"""Part of the name of a kept contest; to be raised when a contest is played otherwise."""
 _EDGE = 1e-7
 
 

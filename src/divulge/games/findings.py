@@ -13,11 +13,13 @@ from scipy.special import expit
 
 from divulge.games import corrections, measures, uncertainty
 from divulge.games.draw import Draw
+from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import sensitivity as sensitivity_
 from divulge.shift.adjust import Adjusted
 from divulge.shift.features import Features
 from divulge.shift.prepared import Prepared
+from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -61,7 +63,8 @@ def result(
     reference: Array | None,
     bootstrap: int,
     rng: np.random.Generator,
-    n_jobs: int = 1,
+    engine: Engine = SERIAL,
+    pieces: Pieces | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Put everything together; the negative control and the bootstrap are computed here."""
@@ -79,7 +82,8 @@ def result(
             error=context.error,
             resamples=bootstrap,
             rng=rng,
-            n_jobs=n_jobs,
+            engine=engine,
+            pieces=pieces or Pieces(),
             progress=progress,
         )
     pure = headline_epsilon(audited.bounds)

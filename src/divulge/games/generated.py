@@ -26,6 +26,7 @@ from divulge.models import base
 from divulge.pieces import Pieces
 from divulge.shift.features import encode, whole
 from divulge.tables import Frame
+from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -45,13 +46,14 @@ MOST_COPIES = 0.05
 
 @dataclass(frozen=True)
 class Work:
-    """How long work is done: where finished pieces are kept, and who is told."""
+    """How long work is done: where finished pieces are kept, who is told, and who does it."""
 
     keys: dict[str, Any]
     """Fingerprints of the members and, if it has one, of the model."""
     pieces: Pieces = field(default_factory=Pieces)
     seed: int = 0
     progress: Progress | None = None
+    engine: Engine = SERIAL
 
     def say(self, stage: str) -> None:
         """A stage begins."""

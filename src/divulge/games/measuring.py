@@ -6,7 +6,7 @@ record. Models are trained with and without the record, in parallel, in pieces t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from divulge.attacks import parametric
 from divulge.errors import InputError, require
 from divulge.pieces import Pieces, digest
+from divulge.work import Engine
 
 Array = npt.NDArray[np.float64]
 Train = Callable[[Any, int], Any]
@@ -64,7 +65,9 @@ def measure(
     levels: Sequence[float] = LEVELS,
     seed: int = 0,
     n_jobs: int = 1,
-    folder: Path | str | None = None,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: Path | str | None = None,
     name: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Measured:
@@ -77,18 +80,18 @@ def measure(
     4: independent counts, 2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from
     the same models.
 
-    With a ``folder`` finished pieces are kept and found again. They are named by the data, the
-    numbers here and ``name``: give a name that changes whenever ``train`` or ``loss`` does.
+    With a folder ``cache`` finished pieces are kept and found again. They are named by the data,
+    the numbers here and ``name``: give a name that changes whenever ``train`` or ``loss`` does.
+    ``n_jobs``, ``backend`` and ``address`` say who trains (``divulge.work.Engine``).
     """
     require(models >= 4, f"At least four models per side are needed. Found {models}.")
     require(cross_fed or shadows >= 2, f"At least two shadow models are needed. Found {shadows}.")
-    require(folder is None or bool(name), "Give the pieces a name that says which training it is.")
+    require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
     target = np.asarray(levels, dtype=float)
     sound = target.ndim == 1 and target.size > 0 and bool(np.all((target > 0) & (target < 1)))
     require(sound, "Target errors must be a list of numbers in (0, 1).")
     both = (add or append)(base, record)
-    job = _Job(train, loss, base, both, record, seed, name)
-    pieces = Pieces(None if folder is None else Path(folder))
+    job = _Job(train, loss, base, both, record, seed)
     each = 1 if cross_fed else 1 + 2 * shadows
     tasks = [
         (side, start, min(BLOCK, models * each - start))
@@ -96,15 +99,12 @@ def measure(
         for start in range(0, models * each, BLOCK)
     ]
     losses: dict[int, Array] = {side: np.empty(models * each) for side in (0, 1)}
-    from joblib import Parallel, delayed
-
-    inputs = job.inputs()
-    work = (delayed(_block)(job, pieces, inputs, each, shadows, *task) for task in tasks)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(work)
-    for done, ((side, start, size), values) in enumerate(zip(tasks, results, strict=True), start=1):
-        losses[side][start : start + size] = values
-        if progress is not None:
-            progress(done, len(tasks))
+    inputs = {"name": name, "seed": seed, "data": digest(base, both, record), "each": each}
+    keep = Pieces.at(cache).tasks("losses", lambda task: {**inputs, "models": task})
+    engine = Engine(backend, n_jobs, address)
+    results = engine.run(_Block(job, each, shadows), tasks, keep=keep, progress=progress)
+    for (side, start, size), found in zip(tasks, results, strict=True):
+        losses[side][start : start + size] = found["loss"]
     if cross_fed:
         counts = parametric.cross_fed(losses[0], losses[1], target)
         return Measured(losses[0], losses[1], target, counts, True)
@@ -127,15 +127,6 @@ class _Job:
     both: Any
     record: Any
     seed: int
-    name: str
-
-    def inputs(self) -> dict[str, Any]:
-        """What the pieces are named by."""
-        return {
-            "name": self.name,
-            "seed": self.seed,
-            "data": [digest(self.both), digest(self.record)],
-        }
 
     def one(self, side: int, data: int, index: int) -> float:
         """The loss of one model; its seed depends on nothing but its place."""
@@ -150,29 +141,23 @@ class _Job:
         return value
 
 
-def _block(
-    job: _Job,
-    pieces: Pieces,
-    inputs: Mapping[str, Any],
-    each: int,
-    shadows: int,
-    side: int,
-    start: int,
-    size: int,
-) -> Array:
-    """Train models ``start`` to ``start + size`` of one side, or find their losses on disk."""
+@dataclass(frozen=True)
+class _Block:
+    """Train models ``start`` to ``start + size`` of one side."""
 
-    def compute() -> dict[str, Array]:
+    job: _Job
+    each: int
+    shadows: int
+
+    def __call__(self, task: tuple[int, int, int]) -> dict[str, Array]:
+        side, start, size = task
         values = []
         for index in range(start, start + size):
-            place = index % each
+            place = index % self.each
             # The first is the model under test; then come its shadow models, without and with.
-            data = side if place == 0 else int(place > shadows)
-            values.append(job.one(side, data, index))
+            data = side if place == 0 else int(place > self.shadows)
+            values.append(self.job.one(side, data, index))
         return {"loss": np.array(values)}
-
-    kind = {**inputs, "each": each, "side": side, "start": start, "size": size}
-    return np.asarray(pieces.arrays("losses", kind, compute)["loss"], dtype=float)
 
 
 def append(base: Any, record: Any) -> Any:

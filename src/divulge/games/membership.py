@@ -6,6 +6,7 @@ every rule are fixed by the seed before a truth is looked at.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,11 +21,13 @@ from divulge.games import corrections as corrections_
 from divulge.games import draw as draw_
 from divulge.games import findings, scoring
 from divulge.games.provenance import DELTAS, versions
+from divulge.pieces import Pieces
 from divulge.result import Result
 from divulge.shift import adjust
 from divulge.shift.features import Features, duplicates, encode
 from divulge.shift.propensity import CALIBRATIONS
 from divulge.trials import check_both_kinds, check_scores
+from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 
@@ -68,6 +71,9 @@ def membership(
     bootstrap: int = 0,
     rng: int = 0,
     n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
     command: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
@@ -82,8 +88,11 @@ def membership(
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     ``attack="learned"`` lets the attack combine scores and features by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
-    control). The headline bounds hold together with confidence ``1 - error``.
+    control). The headline bounds hold together with confidence ``1 - error``. The resamples of the
+    ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
+    (``divulge.work.Engine``), and kept in the folder ``cache``.
     """
+    engine = Engine(backend, n_jobs, address)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)
@@ -123,7 +132,8 @@ def membership(
         attack=attack,
         bootstrap=bootstrap,
         seed=rng,
-        n_jobs=n_jobs,
+        engine=engine,
+        pieces=Pieces.at(cache),
         command=command,
         progress=progress,
     )
@@ -243,7 +253,8 @@ def audit_pools(
     attack: str = "scores",
     bootstrap: int = 0,
     seed: int = 0,
-    n_jobs: int = 1,
+    engine: Engine = SERIAL,
+    pieces: Pieces | None = None,
     command: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
@@ -303,6 +314,7 @@ def audit_pools(
         reference=reference,
         bootstrap=bootstrap,
         rng=rng,
-        n_jobs=n_jobs,
+        engine=engine,
+        pieces=pieces,
         progress=progress,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,9 @@ from divulge.games import generated as generated_
 from divulge.games import synthetic_findings as findings
 from divulge.games.generated import Material, Work
 from divulge.games.provenance import DELTAS, versions
-from divulge.pieces import Pieces
+from divulge.pieces import Pieces, digest
 from divulge.result import Result
+from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -50,6 +51,9 @@ def synthetic(
     error: float = 0.05,
     repeats: int = 1,
     rng: int = 0,
+    n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     model_fingerprint: str | None = None,
     command: str | None = None,
@@ -66,8 +70,10 @@ def synthetic(
     control: against generated records they must look like members to no audit. ``rule`` says which
     levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
     mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
+    ``n_jobs``, ``backend`` and ``address`` say who plays the contests (``divulge.work.Engine``).
     Finished stages are kept in the folder ``cache``.
     """
+    engine = Engine(backend, n_jobs, address)
     require_probability("error", error)
     require_probability("gamma", gamma, zero=True)
     for delta in deltas:
@@ -93,7 +99,7 @@ def synthetic(
     key = _model_key(model, model_fingerprint)
     if key is not None:
         keys["model"] = key
-    work = Work(keys, Pieces(None if cache is None else Path(cache)), rng, progress)
+    work = Work(keys, Pieces.at(cache), rng, progress, engine)
     material = generated_.gather(
         frame,
         columns,
@@ -135,13 +141,12 @@ def play(
             f"{material.outside.size} real non-members are too few for a comparison: at least "
             f"{contest.least_records()} are needed."
         )
-    games = [
-        _contest(material, material.generated, k, repeats, error, work) for k in range(repeats)
-    ]
-    outside = control = None
+    tasks = [_Pairing("generated", k) for k in range(repeats)]
     if material.outside.size:
-        outside = _contest(material, material.outside, 0, 1, error, work)
-        control = _contest(material, material.generated, 0, 1, error, work, control=True)
+        tasks += [_Pairing("real non-members", 0), _Pairing("negative control", 0)]
+    found = _contests(material, tasks, error, work)
+    outside, control = found[repeats:] or (None, None)
+    games = found[:repeats]
     return findings.result(
         material,
         findings.Played(games, outside, control),
@@ -152,51 +157,72 @@ def play(
     )
 
 
-def _contest(
-    material: Material,
-    other: Index,
-    number: int,
-    repeats: int,
-    error: float,
-    work: Work,
-    *,
-    control: bool = False,
-) -> contest.Contest:
-    """One contest, from its piece if it was finished before."""
-    real = material.outside if control else material.real
-    stage = "baseline and attack"
-    if control:
-        stage += ", negative control"
-    elif other is material.outside:
-        stage += ", real non-members"
-    elif repeats > 1:
-        stage += f", repeat {number + 1} of {repeats}"
+@dataclass(frozen=True)
+class _Pairing:
+    """Which records are told apart, and the number that seeds it."""
 
-    def tell(done: int, total: int) -> None:
-        if work.progress is not None:
-            work.progress(stage, done, total)
+    kind: str
+    number: int
 
-    def compute() -> dict[str, Any]:
+    def sides(self, material: Material) -> tuple[Index, Index]:
+        """The records that count as real, and the others."""
+        real = material.outside if self.kind == "negative control" else material.real
+        other = material.outside if self.kind == "real non-members" else material.generated
+        return real, other
+
+
+@dataclass(frozen=True)
+class _Play:
+    """Play one contest; ``tell`` only where it runs in the caller's process."""
+
+    material: Material
+    error: float
+    seed: int
+    tell: Progress | None = None
+
+    def __call__(self, task: _Pairing) -> dict[str, Any]:
+        tell = self.tell
+        stage = f"baseline and attack, {task.kind} {task.number + 1}"
         found = contest.play(
-            material.seen,
-            real,
-            other,
-            error=error / 2.0,
-            rng=np.random.default_rng([work.seed, 2, number]),
-            progress=tell,
+            self.material.seen,
+            *task.sides(self.material),
+            error=self.error / 2.0,
+            rng=np.random.default_rng([self.seed, 2, task.number]),
+            progress=None if tell is None else lambda done, total: tell(stage, done, total),
         )
         return contest.to_arrays(found)
 
-    inputs = {
-        "seen": findings.digest(material.seen),
-        "real": findings.digest(real),
-        "other": findings.digest(other),
-        "error": error,
-        "seed": work.seed,
-        "number": number,
-        "revision": contest.REVISION,
-    }
-    return contest.from_arrays(work.pieces.arrays("contest", inputs, compute))
+
+def _contests(
+    material: Material, tasks: Sequence[_Pairing], error: float, work: Work
+) -> list[contest.Contest]:
+    """Every contest, from its piece if it was finished before."""
+    engine = work.engine if len(tasks) > 1 else SERIAL
+    tell = work.progress
+    seen = digest(material.seen.record, material.seen.helper, material.seen.target)
+
+    def inputs(task: _Pairing) -> dict[str, Any]:
+        real, other = task.sides(material)
+        return {
+            "seen": seen,
+            "real": digest(real),
+            "other": digest(other),
+            "error": error,
+            "seed": work.seed,
+            "number": task.number,
+        }
+
+    def counted(done: int, total: int) -> None:
+        if tell is not None:
+            tell("baseline and attack", done, total)
+
+    results = engine.run(
+        _Play(material, error, work.seed, tell if engine.in_process else None),
+        tasks,
+        keep=work.pieces.tasks("contest", inputs),
+        progress=None if engine.in_process else counted,
+    )
+    return [contest.from_arrays(found) for found in results]
 
 
 def _names(given: str | Sequence[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from scipy.stats import t as student
 from divulge.bounds import closeness
 from divulge.bounds.closeness import Recall
 from divulge.games import findings, one_by_one
-from divulge.games.contest import Contest, Seen
+from divulge.games.contest import Contest
 from divulge.games.generated import Material
 from divulge.result import Result, Verdict, floor_to
 
@@ -314,13 +313,3 @@ def _spread(games: Sequence[Contest], setting: Setting, seed: int) -> dict[str, 
         mean = float(values.mean())
         out[name] = {"mean": mean, "low": mean - half, "high": mean + half, "values": values}
     return out
-
-
-def digest(value: Seen | npt.NDArray[Any]) -> str:
-    """What names arrays in a kept piece."""
-    arrays = [value.record, value.helper, value.target] if isinstance(value, Seen) else [value]
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(repr((array.shape, array.dtype.str)).encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()

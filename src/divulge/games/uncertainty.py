@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy.typing as npt
 from divulge.bounds import recursion
 from divulge.bounds.statement import HONEST_GUESSES
 from divulge.games import corrections
+from divulge.pieces import Pieces, digest
 from divulge.result import Bound
 from divulge.shift import conditional, propensity
 from divulge.shift.adjust import Propensities, adjust
 from divulge.shift.bootstrap import bootstrap
 from divulge.shift.prepared import Prepared
+from divulge.work import Engine
 
 Array = npt.NDArray[np.float64]
 
@@ -61,7 +63,8 @@ def published(
     error: float,
     resamples: int,
     rng: np.random.Generator,
-    n_jobs: int,
+    engine: Engine,
+    pieces: Pieces,
     progress: Callable[[str, int, int], None] | None,
 ) -> Resampled:
     """000 as published: logistic propensity with Platt scaling, conditional guesses, bootstrap.
@@ -86,6 +89,7 @@ def published(
         luck[tail],
         half,
     )
+    named = digest(*(getattr(refit, f.name) for f in fields(refit)))
     point = recursion.mu_lower_bound(counts.trials, counts.guesses, counts.correct, half)
     report = None if progress is None else lambda k, n: progress("bootstrap", k, n)
     values = bootstrap(
@@ -95,7 +99,8 @@ def published(
         error=half,
         rng=rng,
         resamples=resamples,
-        n_jobs=n_jobs,
+        engine=engine,
+        keep=pieces.tasks("bootstrap", lambda seed: {"refit": named, "seed": seed}),
         progress=report,
     )
     stated = Bound(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 from divulge.errors import require, require_probability
+from divulge.pieces import Pieces
 from divulge.selftest.case import Case
+from divulge.work import Engine
 
 ERROR = 0.05
 REPETITIONS, QUICK_REPETITIONS = 2000, 200
@@ -87,16 +90,20 @@ def run(
     error: float = ERROR,
     seed: int = 0,
     n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
     """One row per case; the same seed gives the same rows, whatever n_jobs and the other cases.
 
     A row fails if its number of false claims would have probability below 1% over the number of
     rows that can fail, were the claimed error true. Where the truth is infinite no claim is false:
-    such a row shows power only, and its verdict says so.
+    such a row shows power only, and its verdict says so. ``n_jobs``, ``backend`` and ``address``
+    say who plays (``divulge.work.Engine``); finished games are kept in the folder ``cache``, named
+    by the label of the case and by divulge's source.
     """
-    from joblib import Parallel, delayed
-
+    engine = Engine(backend, n_jobs, address)
     require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
     require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
     require_probability("error", error)
@@ -107,21 +114,36 @@ def run(
         sizes = [min(piece, count - k) for k in range(0, count, piece)]
         root = np.random.SeedSequence([seed, zlib.crc32(case.label.encode())])
         for child, size in zip(root.spawn(len(sizes)), sizes, strict=True):
-            tasks.append(delayed(_piece)(index, case, error, child, size))
+            tasks.append(_Games(index, case, error, child, size))
+    keep = Pieces.at(cache).tasks("selftest", _Games.inputs)
     claims: list[list[float]] = [[] for _ in chosen]
-    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
-    for done, (index, values) in enumerate(results, start=1):
-        claims[index].extend(values)
-        if progress is not None:
-            progress(done, len(tasks))
+    results = engine.run(_Games.play, tasks, keep=keep, progress=progress)
+    for games, found in zip(tasks, results, strict=True):
+        claims[games.index].extend(found["claims"].tolist())
     level = FAMILY_ERROR / max(1, sum(math.isfinite(case.truth) for case in chosen))
     return [_row(case, values, error, level) for case, values in zip(chosen, claims, strict=True)]
 
 
-def _piece(
-    index: int, case: Case, error: float, seed: np.random.SeedSequence, size: int
-) -> tuple[int, list[float]]:
-    return index, [case.play(error, np.random.default_rng(child)) for child in seed.spawn(size)]
+@dataclass(frozen=True)
+class _Games:
+    """Some games of one case."""
+
+    index: int
+    case: Case
+    error: float
+    seed: np.random.SeedSequence
+    size: int
+
+    def inputs(self) -> dict[str, Any]:
+        """What names the piece."""
+        name = [self.case.label, self.case.parameter, self.case.delta]
+        seed = [self.seed.entropy, self.seed.spawn_key]
+        return {"case": name, "error": self.error, "seed": seed, "size": self.size}
+
+    def play(self) -> dict[str, Any]:
+        """The claims of the games."""
+        rngs = [np.random.default_rng(child) for child in self.seed.spawn(self.size)]
+        return {"claims": np.array([self.case.play(self.error, rng) for rng in rngs], dtype=float)}
 
 
 def _row(case: Case, claims: Sequence[float], error: float, level: float) -> Row:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import require, require_probability
+from divulge.work import SERIAL, Engine, Keep
 
 Array = npt.NDArray[np.float64]
 RESAMPLES = 600
@@ -38,26 +40,21 @@ def bootstrap(
     error: float,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
-    n_jobs: int = 1,
+    engine: Engine = SERIAL,
+    keep: Keep | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Bootstrapped:
     """``recompute(rows)`` refits on these rows of the ``size`` and returns the bound.
 
-    Seeds are drawn beforehand, so the values do not depend on ``n_jobs``. The quantile is the
-    largest value with at most a share ``error`` of the values below it, rounded down.
+    Seeds are drawn beforehand, so the values do not depend on the ``engine``; each is one task, to
+    be found again with ``keep``. The quantile is the largest value with at most a share ``error``
+    of the values below it, rounded down.
     """
-    from joblib import Parallel, delayed
-
     require_probability("error", error)
     require(resamples >= 1, f"resamples must be at least 1. Found {resamples}.")
-    seeds = rng.integers(0, 2**63, size=resamples)
-    tasks = (delayed(_one)(recompute, size, int(seed)) for seed in seeds)
-    raw = np.empty(resamples)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    for k, value in enumerate(results):
-        raw[k] = value
-        if progress is not None:
-            progress(k + 1, resamples)
+    seeds = rng.integers(0, 2**63, size=resamples).tolist()
+    results = engine.run(_Resample(recompute, size), seeds, keep=keep, progress=progress)
+    raw = np.array([float(found["value"]) for found in results])
     middle = float(np.median(raw))
     values = np.sort(raw + point - middle)
     lower = float(values[int(np.floor(error * (resamples - 1)))])
@@ -66,5 +63,11 @@ def bootstrap(
     return Bootstrapped(point, values, max(0.0, min(lower, point)), error)
 
 
-def _one(recompute: Callable[[npt.NDArray[np.intp]], float], size: int, seed: int) -> float:
-    return recompute(np.random.default_rng(seed).integers(0, size, size=size))
+@dataclass(frozen=True)
+class _Resample:
+    recompute: Callable[[npt.NDArray[np.intp]], float]
+    size: int
+
+    def __call__(self, seed: int) -> dict[str, Any]:
+        rows = np.random.default_rng(seed).integers(0, self.size, size=self.size)
+        return {"value": self.recompute(rows)}

@@ -32,9 +32,7 @@ class DaskPool:
         self.cluster = None if address is not None else _local(n_jobs)
         try:
             self.client = _client(address if self.cluster is None else self.cluster)
-            workers = self.client.run(ask(), on_error="return")
-            compare({w: v if isinstance(v, dict) else {"divulge": f"none ({v})"}
-                     for w, v in workers.items()})  # fmt: skip
+            compare(_codes(self.client))
             self.room = max(64, 4 * sum(self.client.nthreads().values()))
             with warnings.catch_warnings():  # a large function is sent once, as it should be
                 warnings.filterwarnings("ignore", "Sending large graph")
@@ -112,6 +110,17 @@ def _client(where: Any) -> Any:
     return client
 
 
+def _codes(client: Any) -> dict[str, dict[str, str]]:
+    """The code that each worker runs; InputError if one cannot say."""
+    found = client.run(ask(), on_error="return")
+    for worker, code in found.items():
+        if isinstance(code, OSError):  # it went away: it does no work either
+            continue
+        if isinstance(code, BaseException):
+            raise InputError(f"The Dask worker {worker} cannot run divulge: {code}.") from code
+    return {w: c for w, c in found.items() if not isinstance(c, OSError)}
+
+
 def _local(n_jobs: int) -> Any:
     """A cluster of processes on this machine, one thread each."""
     import distributed
@@ -122,5 +131,5 @@ def _local(n_jobs: int) -> Any:
         n_workers=cpu_count() if n_jobs == -1 else n_jobs,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
     )

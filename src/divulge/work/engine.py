@@ -46,9 +46,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         known = ", ".join(BACKENDS)
-        require(
-            self.backend in BACKENDS, f"Unknown backend {self.backend!r}. Choose from {known}."
-        )
+        require(self.backend in BACKENDS, f"Unknown backend {self.backend!r}. Choose from {known}.")
         require(
             self.n_jobs == -1 or self.n_jobs >= 1,
             f"n_jobs must be at least 1, or -1 for one per core. Found {self.n_jobs}.",
@@ -74,8 +72,8 @@ class Engine:
         """Yield ``function(task)`` of every task in order; ``progress(finished, all)``.
 
         A task whose worker died is tried again, an exception raised by the task itself is not: it
-        reaches the caller, after the results of the tasks before it. With ``keep`` finished tasks are not repeated, and every result is kept
-        the moment it arrives.
+        reaches the caller, after the results of the tasks before it. With ``keep`` finished tasks
+        are not repeated, and every result is kept the moment it arrives.
         """
         pool: Pool | None = None
         ready: dict[int, Any] = {}

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,5 +100,8 @@ class Processes:
 
     def close(self) -> None:
         Path(self.path).unlink(missing_ok=True)
-        if self.futures:
-            self.executor.shutdown(wait=True, kill_workers=True)
+        if self.futures:  # loky's own kill_workers may fail in a thread when tasks still come in
+            for process in list(self.executor._processes.values()):
+                with suppress(ProcessLookupError):
+                    process.terminate()
+            wait(self.futures)

@@ -19,7 +19,6 @@ class RayPool:
 
     def __init__(self, function: Callable[[Any], Any], n_jobs: int, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         try:
             import ray
         except ImportError as error:
@@ -74,7 +73,7 @@ def _connect(n_jobs: int, address: str | None) -> None:
     quiet = {"log_to_driver": False, "configure_logging": True, "logging_level": "ERROR"}
     if address is None:
         cores = cpu_count() if n_jobs == -1 else n_jobs
-        ray.init(num_cpus=cores, include_dashboard=False, **quiet)
+        ray.init(address="local", num_cpus=cores, include_dashboard=False, **quiet)
         return
     if address != "auto":
         address_.require_reachable(address, "Ray", "host:6379, ray://host:10001 or auto")
@@ -93,7 +92,7 @@ def _nodes() -> list[str]:
 
 
 def _codes() -> dict[str, dict[str, str]]:
-    """The code that the workers of each node run."""
+    """The code that the workers of each node run; InputError if they cannot say."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -107,4 +106,16 @@ def _codes() -> dict[str, dict[str, str]]:
         ).remote()
         for node in nodes
     ]
-    return dict(zip((f"of node {n[:8]}" for n in nodes), ray.get(refs), strict=True))
+    found: dict[str, dict[str, str]] = {}
+    for node, ref in zip(nodes, refs, strict=True):
+        try:
+            found[f"of node {node[:8]}"] = ray.get(ref, timeout=_LOOK)
+        except (
+            ray.exceptions.TaskUnschedulableError,
+            ray.exceptions.NodeDiedError,
+            ray.exceptions.WorkerCrashedError,
+        ):  # a node that went away does no work, and one that comes is asked with its first task
+            continue
+        except ray.exceptions.RayError as error:
+            raise InputError(f"The Ray node {node} cannot run divulge: {error}") from error
+    return found
