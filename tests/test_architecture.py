@@ -15,6 +15,7 @@ SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
 LEVEL = {
     "errors": 0,
+    "stored": 0.5,
     "tables": 1,
     "result": 1,
     "trials": 1,

@@ -139,19 +139,6 @@ class Pieces:
         write_bytes(path, hashlib.sha256(content).hexdigest().encode() + content)
 
 
-def digest(value: Any) -> str:
-    """The SHA-256 of arrays, so that other data make other pieces."""
-    whole = hashlib.sha256()
-    for part in value if isinstance(value, tuple) else (value,):
-        try:
-            array = np.ascontiguousarray(np.asarray(part))
-        except (TypeError, ValueError):
-            array = np.array([repr(part)])
-        content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
-        whole.update(f"{array.dtype}{array.shape}".encode() + content)
-    return whole.hexdigest()
-
-
 @dataclass(frozen=True)
 class Kept:
     """What an engine asks before a task and tells after it; kept where the caller is."""

@@ -10,20 +10,35 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge import stored
 from divulge.errors import InputError
+from divulge.stored import file_sha256
+
+__all__ = ["Array", "Frame", "concat", "expand", "file_sha256", "fingerprint", "numbers", "read",
+           "require_columns", "stack", "truths"]  # fmt: skip
 
 Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
+Truths = npt.NDArray[np.int8]
 Frame = nw.DataFrame[Any]
 
 
+class Columns(Protocol):
+    """A table in memory or on disk, of which only the names of the columns matter."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names."""
+
+
 def read(source: Any) -> Frame:
-    """A table from a Parquet or CSV file, a data frame of any library, or a mapping of columns."""
+    """A table from Parquet or CSV, a data frame of any library, or a mapping of columns."""
     if isinstance(source, str | os.PathLike):
         return _read_file(Path(source))
     if isinstance(source, nw.DataFrame):
@@ -65,13 +80,16 @@ def _read_file(path: Path) -> Frame:
     import pyarrow.csv
     import pyarrow.parquet
 
+    if path.is_dir():
+        folder = stored.open_table(path)
+        return nw.from_native(folder.table(folder.columns), eager_only=True)
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     kind = path.suffix.lower()
     try:
-        if kind in (".parquet", ".pq"):
+        if kind in stored.PARQUET:
             table = pyarrow.parquet.read_table(path)
-        elif kind in (".csv", ".tsv", ".txt"):
+        elif kind in stored.CSV:
             options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
             table = pyarrow.csv.read_csv(path, parse_options=options)
         else:
@@ -86,7 +104,7 @@ def _read_file(path: Path) -> Frame:
     return nw.from_native(table, eager_only=True)
 
 
-def require_columns(frame: Frame, names: Iterable[str], where: str) -> None:
+def require_columns(frame: Columns, names: Iterable[str], where: str) -> None:
     """InputError that names a missing column and the nearest that exists."""
     for name in names:
         if name in frame.columns:
@@ -98,7 +116,7 @@ def require_columns(frame: Frame, names: Iterable[str], where: str) -> None:
         raise InputError(f"{where} has no column {name!r}.{hint} It has: {shown}{more}.")
 
 
-def expand(frame: Frame, patterns: Sequence[str], where: str) -> list[str]:
+def expand(frame: Columns, patterns: Sequence[str], where: str) -> list[str]:
     """Column names from names and patterns such as ``x_*``, in the table's order per pattern."""
     found: list[str] = []
     for pattern in patterns:
@@ -162,18 +180,37 @@ def _joined(first: Any, second: Any, name: str) -> Any:
 def numbers(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
     """A column as floats; InputError with the first bad row unless every value is finite."""
     column = frame[name]
-    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-        raise InputError(f"Column {name!r} of {where} must hold numbers. Found {column.dtype}.")
+    require_numbers(column.dtype, name, where)
     values = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float)
     if finite:
-        bad = ~np.isfinite(values)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(
-                f"Column {name!r} of {where} must be finite. Found {values[row]} in row {row} "
-                f"({int(bad.sum())} of {values.size} rows). Remove or repair these rows."
-            )
+        _require_finite(values, name, where)
     return values
+
+
+def compact_numbers(frame: Frame, name: str, where: str) -> Floats:
+    """The same, finite, in single precision where the column is no finer."""
+    column = frame[name]
+    require_numbers(column.dtype, name, where)
+    coarse = column.dtype in (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
+    values: Floats = np.array(column.to_numpy(), dtype=np.float32 if coarse else np.float64)
+    _require_finite(values, name, where)
+    return values
+
+
+def require_numbers(kind: Any, name: str, where: str) -> None:
+    """InputError unless a column of this type holds numbers."""
+    if not (kind.is_numeric() or kind == nw.Boolean):
+        raise InputError(f"Column {name!r} of {where} must hold numbers. Found {kind}.")
+
+
+def _require_finite(values: Floats, name: str, where: str) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"Column {name!r} of {where} must be finite. Found {values[row]} in row {row} "
+            f"({int(bad.sum())} of {values.size} rows). Remove or repair these rows."
+        )
 
 
 _TRUE = {"1", "1.0", "true", "t", "yes", "y", "member", "in", "train", "training", "+1"}
@@ -183,14 +220,19 @@ _FALSE = {
 }  # fmt: skip
 
 
-def truths(frame: Frame, name: str, where: str) -> Array:
+def truths(frame: Frame, name: str, where: str) -> Truths:
     """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
+    import pyarrow as pa
+
     column = frame[name]
     missing = int(column.null_count())
     if missing:
         raise InputError(f"Column {name!r} of {where} has {missing} missing values.")
-    words = [str(v).strip().lower() for v in column.to_list()]
-    kinds = sorted(set(words))
+    values = column.to_arrow()
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    coded = [c if pa.types.is_dictionary(c.type) else c.dictionary_encode() for c in chunks]
+    words = [[str(v).strip().lower() for v in c.dictionary.to_pylist()] for c in coded]
+    kinds = sorted({word for some in words for word in some})
     unknown = [k for k in kinds if k not in _TRUE and k not in _FALSE]
     if unknown or len(kinds) > 2:
         shown = ", ".join(repr(k) for k in kinds[:5]) + (", ..." if len(kinds) > 5 else "")
@@ -198,29 +240,24 @@ def truths(frame: Frame, name: str, where: str) -> Array:
             f"Column {name!r} of {where} must have two values, such as 1/0, true/false, "
             f"member/nonmember or train/test. Found {len(kinds)}: {shown}."
         )
-    return np.array([1.0 if w in _TRUE else -1.0 for w in words])
+    signs = [np.array([1 if w in _TRUE else -1 for w in some], dtype=np.int8) for some in words]
+    return np.concatenate(
+        [sign[c.indices.to_numpy()] for sign, c in zip(signs, coded, strict=True)]
+    )
 
 
-def fingerprint(source: Any, frame: Frame, name: str) -> dict[str, str]:
-    """Name and SHA-256: of the file's bytes, or of the values of a table in memory."""
+def fingerprint(source: Any, frame: Frame | None, name: str) -> dict[str, str]:
+    """Name and SHA-256: of the bytes of a file or folder, or of the values of a table in memory."""
     if isinstance(source, str | os.PathLike):
-        return {"name": Path(source).name, "sha256": file_sha256(source)}
+        return {"name": Path(source).name, "sha256": stored.fingerprint(Path(source))}
     import pyarrow as pa
 
+    assert frame is not None
     digest = hashlib.sha256()
     table = frame.to_arrow().combine_chunks()
     with pa.ipc.new_stream(_Sink(digest.update), table.schema.remove_metadata()) as stream:
         stream.write_table(table.replace_schema_metadata(None))
     return {"name": name, "sha256": digest.hexdigest()}
-
-
-def file_sha256(path: str | os.PathLike[str]) -> str:
-    """The digest of a file's bytes."""
-    digest = hashlib.sha256()
-    with Path(path).open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 class _Sink(io.RawIOBase):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +12,27 @@ import numpy.typing as npt
 from divulge.errors import InputError, require
 
 Array = npt.NDArray[np.float64]
+AT_ONCE = 1 << 24
+"""Most trials that are worked on at once: bounds the memory of everything in between."""
+
+
+def slices(start: int, stop: int | None = None) -> Iterator[slice]:
+    """``range(start)`` or ``range(start, stop)``, cut into slices of at most AT_ONCE."""
+    first, last = (0, start) if stop is None else (start, stop)
+    for at in range(first, last, AT_ONCE):
+        yield slice(at, min(at + AT_ONCE, last))
+
+
+def index_type(rows: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest type that numbers this many rows: half the memory below 2**32 of them."""
+    return np.uint32 if rows <= 2**32 else np.uint64
+
+
+def permutation(trials: int, rng: np.random.Generator) -> npt.NDArray[np.integer[Any]]:
+    """What ``rng.permutation(trials)`` gives, in half the memory."""
+    order = np.arange(trials, dtype=index_type(trials))
+    rng.shuffle(order)
+    return order
 
 
 @dataclass(frozen=True)
@@ -35,10 +58,11 @@ class Trials:
         return Trials(self.score[keep], self.truth[keep], self.log_odds[keep])
 
 
-def check_scores(score: Array, name: str = "score") -> None:
+def check_scores(score: npt.NDArray[np.floating[Any]], name: str = "score") -> None:
     """Raise InputError, naming the first bad row, unless every score is a finite number."""
     require(score.shape[0] > 0, f"There are no trials: {name} is empty.")
-    bad = ~np.isfinite(score).reshape(score.shape[0], -1).all(axis=1)
+    bad = ~np.isfinite(score)
+    bad = bad if bad.ndim == 1 else bad.reshape(score.shape[0], -1).any(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
@@ -56,7 +80,7 @@ def check_truths(truth: Array, name: str = "truth") -> None:
     )
 
 
-def check_both_kinds(truth: Array, name: str = "truth") -> None:
+def check_both_kinds(truth: npt.NDArray[Any], name: str = "truth") -> None:
     """Raise InputError unless members and non-members both occur."""
     for value, kind in ((1.0, "member"), (-1.0, "non-member")):
         require(bool((truth == value).any()), f"{name} holds no {kind}: an audit needs both kinds.")

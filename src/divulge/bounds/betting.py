@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge.bounds import learners as _learners
 from divulge.errors import require, require_probability
+from divulge.trials import slices
 
 Array = npt.NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class _Game:
         self.revealed = 0
         self.seen = 0  # how many trials the current grid point has been through
 
-    def reveal(self, evidence: Array, truths: Array, log_odds: Array) -> None:
+    def reveal(self, evidence: Array, truths: npt.NDArray[Any], log_odds: Array) -> None:
         """Place the bets of one block and settle them; ``evidence[k] = logit q_k - l``."""
         block = slice(self.revealed, self.revealed + truths.size)
         self.odds[block] = np.exp(-truths * log_odds)
@@ -124,8 +125,9 @@ class _Game:
         path = np.empty((self.wealth.size, len(blocks)))
         start = 0
         for j, stop in enumerate(blocks):
-            gain = np.log1p(self.odds[start:stop]) - np.log(self.denominator[:, start:stop])
-            total += np.where(self.size[:, start:stop] > 0.0, gain, 0.0).sum(axis=1)
+            for part in slices(start, stop):
+                gain = np.log1p(self.odds[part]) - np.log(self.denominator[:, part])
+                total += np.where(self.size[:, part] > 0.0, gain, 0.0).sum(axis=1)
             path[:, j] = total
             start = stop
         mean = np.exp(np.minimum(path, 200.0)).mean(axis=0)
@@ -141,7 +143,7 @@ def bet(
     learners: tuple[str | _learners.Learner, ...] | None = None,
     combine: Literal["likelihood", "average"] = "likelihood",
     rng: np.random.Generator | int | None = None,
-    order: npt.NDArray[np.intp] | None = None,
+    order: npt.NDArray[Any] | None = None,
     known: int = 0,
     stop_at: float | None = None,
     step: float = GRID_STEP,
@@ -165,25 +167,31 @@ def bet(
     fits = _learners.named(learners)
     if order is None:
         order = np.random.default_rng(rng).permutation(s.size)
-    once = np.array_equal(np.sort(order), np.arange(s.size))
-    require(once and 0 <= known <= s.size, "order must name every trial exactly once.")
-    x, s, prior = x[order], s[order], prior[order]
+    require(_once(order, s.size), "order must name every trial exactly once.")
+    require(0 <= known <= s.size, f"known must lie in 0..{s.size}. Found {known}.")
     game = _Game(len(fits) if combine == "average" else 1, s.size, error, step, GRID_END)
     likelihood = np.zeros(len(fits))
     blocks: list[int] = []
     growth = 1.5 if "boosting" in learners else 1.25
     for start, stop in _blocks(s.size, growth=growth, first=max(8, known)):
-        truth, offset = s[start:stop], prior[start:stop]
-        evidence = np.zeros((len(fits), stop - start))
-        past = slice(max(0, start - _LARGEST_FIT), start)
+        past = order[max(0, start - _LARGEST_FIT) : start]
+        predict = []
         if (s[past] > 0.0).any() and (s[past] < 0.0).any():
-            for k, fit in enumerate(fits):
-                evidence[k] = fit(x[past], s[past], prior[past])(x[start:stop])
-        bets = evidence
-        if combine == "likelihood":
-            bets = _learners.mixed(evidence, offset, likelihood)[None]
-        game.reveal(bets, truth, offset)
-        likelihood -= np.logaddexp(0.0, -truth * (evidence + offset)).sum(axis=1)
+            known_x = x[past].astype(float)
+            predict = [fit(known_x, s[past], prior[past]) for fit in fits]
+        loss = np.zeros(len(fits))
+        for part in slices(start, stop):
+            rows = order[part]
+            truth, offset = s[rows], prior[rows]
+            evidence = np.zeros((len(fits), rows.size))
+            for k, learned in enumerate(predict):
+                evidence[k] = learned(x[rows].astype(float))
+            bets = evidence
+            if combine == "likelihood":
+                bets = _learners.mixed(evidence, offset, likelihood)[None]
+            game.reveal(bets, truth, offset)
+            loss += np.logaddexp(0.0, -truth * (evidence + offset)).sum(axis=1)
+        likelihood -= loss
         blocks.append(stop)
         if progress is not None:
             progress(stop, s.size)
@@ -236,18 +244,29 @@ def _blocks(trials: int, *, growth: float, first: int = 8) -> Iterator[tuple[int
         start, stop = stop, min(trials, max(stop + 4, int(stop * growth)))
 
 
+def _once(order: npt.NDArray[Any], trials: int) -> bool:
+    """Whether an order names every trial exactly once."""
+    if order.size != trials or order.min() < 0 or order.max() >= trials:
+        return False
+    seen = np.zeros(trials, dtype=bool)
+    seen[order] = True
+    return bool(seen.all())
+
+
 def _check(
     scores: npt.ArrayLike, truths: npt.ArrayLike, log_odds: npt.ArrayLike, error: float
-) -> tuple[Array, Array, Array]:
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
+    """The arrays as they are where they are compact: a copy is made of what is worked on only."""
     require_probability("error", error)
-    x = np.asarray(scores, dtype=float)
+    x, s = np.asarray(scores), np.asarray(truths).ravel()
+    x = x if x.dtype == np.float32 else np.asarray(x, dtype=float)
+    s = s if s.dtype == np.int8 else np.asarray(s, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
-    s = np.asarray(truths, dtype=float).ravel()
     require(s.size > 0, "There are no trials.")
     require(x.ndim == 2 and x.shape[0] == s.size, "scores and truths must have the same length.")
     require(bool(np.isfinite(x).all()), "Scores must be finite: found NaN or infinity.")
     require(bool(np.isin(s, (-1.0, 1.0)).all()), "truths must be +1 or -1.")
-    prior = np.broadcast_to(np.asarray(log_odds, dtype=float), s.shape).copy()
+    prior = np.broadcast_to(np.asarray(log_odds, dtype=float), s.shape)
     require(
         bool((np.abs(prior) <= _LARGEST_PRIOR).all()),
         f"log_odds must be finite and at most {_LARGEST_PRIOR:g} in size.",

@@ -153,11 +153,12 @@ def rejects(
     wrong = error * (r - correct) / m
     for k in range(correct - 1, -1, -1):
         h = _SHRINK * _inverse(kind, parameter, delta, right) - tau
-        if h > wrong:
-            right += k / (r - k) * (h - wrong)
-            wrong = h
-            if right + wrong >= goal:
-                return True
+        if h <= wrong:
+            break  # right stays as it is, and so does h: no further step can change anything
+        right += k / (r - k) * (h - wrong)
+        wrong = h
+        if right + wrong >= goal:
+            return True
     return guesses > 0 and right + wrong >= goal
 
 
@@ -252,6 +253,34 @@ def ruin_or_reach(
             if total >= goal * learners:
                 return i
     return -1
+
+
+@njit(cache=True)
+def roc_corners(
+    members: np.ndarray, others: np.ndarray, false: np.ndarray, true: np.ndarray
+) -> int:
+    """Counts of (others, members) at or above each threshold, from two sorted arrays.
+
+    From the highest threshold down, starting at (0, 0). A point between two equal steps is left
+    out, as scikit-learn's ``roc_curve`` does. Fills ``false`` and ``true``, returns how far.
+    """
+    i, j, last = members.size - 1, others.size - 1, 0
+    step_false, step_true = -1, -1
+    while i >= 0 or j >= 0:
+        of_member = j < 0 or (i >= 0 and members[i] >= others[j])
+        threshold = members[i] if of_member else others[j]
+        before_false, before_true = others.size - 1 - j, members.size - 1 - i
+        while i >= 0 and members[i] == threshold:
+            i -= 1
+        while j >= 0 and others[j] == threshold:
+            j -= 1
+        now_false, now_true = others.size - 1 - j, members.size - 1 - i
+        more_false, more_true = now_false - before_false, now_true - before_true
+        if last <= 1 or more_false != step_false or more_true != step_true:
+            last += 1
+        false[last], true[last] = now_false, now_true
+        step_false, step_true = more_false, more_true
+    return last + 1
 
 
 @njit(cache=True, nogil=True)

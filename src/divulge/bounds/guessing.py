@@ -8,6 +8,7 @@ spent, or a union bound pays for every number tried. There is no uncorrected swe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,10 @@ from divulge.bounds import learners, recursion
 from divulge.bounds.counting import binomial_epsilon_lower_bound
 from divulge.curves import ApproximateDP, Gaussian
 from divulge.errors import require, require_probability
-from divulge.trials import Trials
+from divulge.trials import Trials, slices
 
 Array = npt.NDArray[np.float64]
+Guesses = npt.NDArray[np.int8]
 CALIBRATION_SHARE = 0.1
 UNION_SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _LEAST_CALIBRATION = 20
@@ -65,18 +67,25 @@ class Target:
 MU = Target()
 
 
-def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Array:
+def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Guesses:
     """Guess the sign of ``confidence`` where it is largest in size; exactly ``guesses`` of them.
 
     Ties, and the sign of a confidence of 0, are broken at random, so that the order of the rows
     plays no part.
     """
     require(0 <= guesses <= confidence.size, "More guesses than trials.")
-    order = np.lexsort((rng.random(confidence.size), -np.abs(confidence)))[:guesses]
-    sign = np.sign(confidence[order])
-    coin = np.where(rng.random(guesses) < 0.5, 1.0, -1.0)
-    out = np.zeros(confidence.size)
-    out[order] = np.where(sign == 0.0, coin, sign)
+    sure = np.abs(confidence)
+    least = np.partition(sure, -guesses)[-guesses] if guesses else np.inf
+    above, tied = sure > least, sure == least
+    luck = [rng.random(part.stop - part.start)[tied[part]] for part in slices(sure.size)]
+    first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")
+    surest = int(above.sum())
+    chosen = np.flatnonzero(tied)[first[: guesses - surest]]
+    coin = np.where(rng.random(guesses)[surest:] < 0.5, 1, -1)
+    out = (confidence > 0.0).astype(np.int8) - (confidence < 0.0).astype(np.int8)
+    out[chosen] = np.where(out[chosen] == 0, coin, out[chosen])
+    above[chosen] = True
+    out[~above] = 0
     return out
 
 
@@ -88,7 +97,7 @@ def centred_ranks(score: Array) -> Array:
     return np.asarray((2.0 * middle[which] - score.size - 1.0) / score.size, dtype=float)
 
 
-def count_correct(guess: Array, truth: Array) -> Counts:
+def count_correct(guess: Guesses, truth: npt.NDArray[Any]) -> Counts:
     """Counts of one vector of guesses."""
     made = guess != 0.0
     return Counts(int(guess.size), int(made.sum()), int((guess[made] == truth[made]).sum()))
@@ -135,18 +144,33 @@ def choose_guesses(
     ``accuracy`` is the expected accuracy of each guess, largest first.
     """
     m = accuracy.size
-    expected = np.cumsum(accuracy)
-    spread = np.sqrt(np.cumsum(accuracy * (1.0 - accuracy)))
     sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
-    surplus = (expected - np.arange(1, m + 1) / 2.0) / np.sqrt(np.arange(1, m + 1))
-    sizes = sizes[np.argsort(-surplus[sizes - 1], kind="stable")]
+    expected, spread = _expected(accuracy, sizes)
+    surplus = (expected - sizes / 2.0) / np.sqrt(sizes)
+    order = np.argsort(-surplus, kind="stable")
+    sizes, expected, spread = sizes[order], expected[order], spread[order]
     best_size, best = int(sizes[0]), 0.0
-    for r in sizes.tolist():
-        count = int(min(r, max(0.0, np.floor(expected[r - 1] - spread[r - 1]))))
+    for r, mean, sd in zip(sizes.tolist(), expected, spread, strict=True):
+        count = int(min(r, max(0.0, np.floor(mean - sd))))
         counts = Counts(m, r, count)
         if target.exceeds(counts, error, best):
             best_size, best = r, target.bound(counts, error)
     return best_size
+
+
+def _expected(accuracy: Array, sizes: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    """Mean and standard deviation of the number of correct ones among the first ``sizes``."""
+    mean, variance = np.empty(sizes.size), np.empty(sizes.size)
+    total = np.zeros(2)
+    for part in slices(accuracy.size):
+        here = accuracy[part]
+        sums = np.stack([here, here * (1.0 - here)])
+        sums[:, 0] += total
+        np.cumsum(sums, axis=1, out=sums)
+        inside = (sizes > part.start) & (sizes <= part.stop)
+        mean[inside], variance[inside] = sums[:, sizes[inside] - 1 - part.start]
+        total = sums[:, -1].copy()
+    return mean, np.sqrt(variance)
 
 
 def union(

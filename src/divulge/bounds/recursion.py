@@ -46,11 +46,12 @@ def rejects(
     right, wrong = error * c / m, error * (r - c) / m
     for k in range(c - 1, -1, -1):
         h = _SHRINK * float(curve.inverse(min(right, 1.0))) - tau
-        if h > wrong:
-            right += k / (r - k) * (h - wrong)
-            wrong = h
-            if right + wrong >= goal:
-                return True
+        if h <= wrong:
+            break  # right stays as it is, and so does h: no further step can change anything
+        right += k / (r - k) * (h - wrong)
+        wrong = h
+        if right + wrong >= goal:
+            return True
     return r > 0 and right + wrong >= goal
 
 

@@ -14,7 +14,8 @@ from divulge.cli import options, output
 
 def command(
     table: Annotated[
-        Path | None, typer.Argument(help="Parquet or CSV with a truth column and scores.")
+        Path | None,
+        typer.Argument(help="Parquet, CSV or a folder of Parquet: a truth column and scores."),
     ] = None,
     members: Annotated[
         Path | None, typer.Option(help="Members alone, beside --nonmembers.")
@@ -57,6 +58,10 @@ def command(
     bootstrap: Annotated[
         int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
     ] = 0,
+    rows: Annotated[
+        int | None,
+        typer.Option(help="Use at most so many rows, chosen at random. Default: what fits."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Fixes the draw and the order of revelation.")] = 0,
     n_jobs: options.NJobs = -1,
     backend: options.Backend = "loky",
@@ -97,6 +102,7 @@ def command(
             heldout=heldout,
             attack=attack,
             bootstrap=bootstrap,
+            rows=rows,
             rng=seed,
             n_jobs=n_jobs,
             backend=backend,

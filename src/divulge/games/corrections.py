@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,11 @@ from divulge.result import Bound
 from divulge.shift import conditional
 from divulge.shift.balance import keep_probabilities
 from divulge.shift.prepared import Prepared
+from divulge.trials import index_type, slices
 
 Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+Index = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.floating[Any]]
 
 CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
 NO_SHIFT = "no shift: members and non-members have the same distribution"
@@ -64,15 +67,23 @@ def audit(
     kept = _thinned(prepared, prepared.log_odds, luck)
     counts: Counts | None = None
     bet: betting.BettingResult | None = None
-    if "none" in corrections:
-        bounds += _uncorrected(prepared, deltas, half, luck, rng)
-    if "composition" in corrections:
-        bounds += _composition(prepared, deltas, half, luck, rng)
-    for name in ("conditional", "signed"):
-        if name in corrections:
-            bounds += _conditional(prepared, deltas, half, luck, rng, signed=name == "signed")
+    if {"none", "composition"} & set(corrections):
+        unaware = _unaware(prepared, half, luck)
+        if "none" in corrections:
+            bounds += _uncorrected(_count(prepared, unaware, rng), deltas, half)
+        if "composition" in corrections:
+            bounds += _composition(prepared, _count(prepared, unaware, rng), deltas, half)
+    if {"conditional", "signed"} & set(corrections):
+        evidence = _aware(prepared)
+        for name in ("conditional", "signed"):
+            if name in corrections:
+                signed = name == "signed"
+                bounds += _conditional(prepared, evidence, deltas, half, luck, rng, signed=signed)
+        del evidence
     if "balanced" in corrections:
-        counts = _guess(prepared, kept, prepared.score, half, rng, trimmed=True)
+        same = "none" in corrections and _nothing_known(prepared)
+        ranked = unaware if same else _rank(prepared, kept, prepared.score, half, trimmed=True)
+        counts = _count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
     if "prior" in corrections:
         bet = _bet(prepared, half, rng, progress)
@@ -83,20 +94,25 @@ def audit(
 
 def _thinned(prepared: Prepared, log_odds: Array, luck: Array) -> Index:
     """Trials kept by balancing, before the model is asked: indices, learned and counted alike."""
-    keep = luck < keep_probabilities(prepared.truth, log_odds)
-    return np.flatnonzero(keep)
+    keep = np.empty(luck.size, dtype=bool)
+    for part in slices(luck.size):
+        keep[part] = luck[part] < keep_probabilities(prepared.truth[part], log_odds[part])
+    return np.flatnonzero(keep).astype(index_type(luck.size))
 
 
-def _guess(
-    prepared: Prepared,
-    kept: Index,
-    score: Array,
-    error: float,
-    rng: np.random.Generator,
-    *,
-    trimmed: bool,
-) -> Counts:
-    """Learn the evidence on the kept learned trials, guess and count on the kept counted ones."""
+@dataclass(frozen=True)
+class _Ranked:
+    """Counted trials with their evidence, and how many of them are to be guessed."""
+
+    tail: Index
+    evidence: Array
+    guesses: int
+
+
+def _rank(
+    prepared: Prepared, kept: Index, score: Floats, error: float, *, trimmed: bool
+) -> _Ranked | None:
+    """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
     chosen = np.zeros(prepared.truth.size, dtype=bool)
     chosen[kept] = True
     if trimmed:
@@ -104,29 +120,52 @@ def _guess(
     head = prepared.head[chosen[prepared.head]]
     tail = prepared.tail[chosen[prepared.tail]]
     if tail.size == 0:
+        return None
+    fair = np.broadcast_to(np.float64(0.0), score.shape)
+    evidence = _evidence(score, prepared.truth, fair, head, tail)
+    return _Ranked(tail, evidence, guessing.choose_guesses(_surest_first(evidence), error=error))
+
+
+def _surest_first(evidence: Array) -> Array:
+    accuracy = np.abs(evidence)
+    expit(accuracy, out=accuracy)
+    accuracy.sort()
+    return accuracy[::-1]
+
+
+def _count(prepared: Prepared, ranked: _Ranked | None, rng: np.random.Generator) -> Counts:
+    """Guess where the evidence is strongest, and count."""
+    if ranked is None:
         return Counts(1, 0, 0)
-    evidence = _evidence(score, prepared.truth, np.zeros(score.size), head, tail)
-    accuracy = np.sort(expit(np.abs(evidence)))[::-1]
-    guesses = guessing.choose_guesses(accuracy, error=error)
-    guess = guessing.top_guesses(evidence, guesses, rng)
-    return guessing.count_correct(guess, prepared.truth[tail])
+    guess = guessing.top_guesses(ranked.evidence, ranked.guesses, rng)
+    return guessing.count_correct(guess, prepared.truth[ranked.tail])
 
 
-def _evidence(score: Array, truth: Array, log_odds: Array, head: Index, tail: Index) -> Array:
-    if head.size < 20 or np.unique(truth[head]).size < 2:
-        return guessing.centred_ranks(score[tail])
-    teach = learners.stacked(score[head, None], truth[head], log_odds[head])
-    return teach(score[tail, None])
+def _evidence(
+    score: Floats, truth: npt.NDArray[Any], log_odds: Array, head: Index, tail: Index
+) -> Array:
+    if head.size < 20 or not ((truth[head] > 0).any() and (truth[head] < 0).any()):
+        return guessing.centred_ranks(score[tail].astype(float))
+    teach = learners.stacked(score[head, None].astype(float), truth[head], log_odds[head])
+    out = np.empty(tail.size)
+    for part in slices(tail.size):
+        out[part] = teach(score[tail[part], None].astype(float))
+    return out
 
 
-def _uncorrected(
-    prepared: Prepared, deltas: Sequence[float], error: float, luck: Array, rng: np.random.Generator
-) -> list[Bound]:
-    """The one-run audit that ignores x: fair coins by thinning with the coin's own log-odds."""
-    coin = np.full(prepared.truth.size, prepared.coin)
-    counts = _guess(
-        prepared, _thinned(prepared, coin, luck), prepared.raw, error, rng, trimmed=False
-    )
+def _nothing_known(prepared: Prepared) -> bool:
+    """Whether the coin is all that is known of every trial: then every thinning is the same."""
+    return prepared.log_odds.strides == (0,) and prepared.score is prepared.raw
+
+
+def _unaware(prepared: Prepared, error: float, luck: Array) -> _Ranked | None:
+    """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
+    coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
+    return _rank(prepared, _thinned(prepared, coin, luck), prepared.raw, error, trimmed=False)
+
+
+def _uncorrected(counts: Counts, deltas: Sequence[float], error: float) -> list[Bound]:
+    """The one-run audit that ignores x."""
     return [
         _bound("mu", None, _mu(counts, error), error, "none", (INDEPENDENT, NO_SHIFT)),
         *(
@@ -137,16 +176,13 @@ def _uncorrected(
 
 
 def _composition(
-    prepared: Prepared, deltas: Sequence[float], error: float, luck: Array, rng: np.random.Generator
+    prepared: Prepared, counts: Counts, deltas: Sequence[float], error: float
 ) -> list[Bound]:
     """000, Corollary 1, in both forms for GDP: failure in the curve, or in the error.
 
     The second form (Algorithm 8) takes delta_DS from the error once, as if overlap failed for all
     records or none. It may fail for every record on its own, so here it is paid for m times.
     """
-    coin = np.full(prepared.truth.size, prepared.coin)
-    kept = _thinned(prepared, coin, luck)
-    counts = _guess(prepared, kept, prepared.raw, error, rng, trimmed=False)
     m, r, c = counts.trials, counts.guesses, counts.correct
     rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
     worst = _worst_of_both(prepared, error / (2.0 * max(m, 1)))
@@ -173,8 +209,14 @@ def _worst_of_both(prepared: Prepared, failure: float) -> conditional.WorstShift
     return max(both, key=lambda worst: worst.epsilon)
 
 
+def _aware(prepared: Prepared) -> Array:
+    """Evidence beyond the prior log-odds, on the counted trials."""
+    return _evidence(prepared.raw, prepared.truth, prepared.log_odds, prepared.head, prepared.tail)
+
+
 def _conditional(
     prepared: Prepared,
+    evidence: Array,
     deltas: Sequence[float],
     error: float,
     luck: Array,
@@ -183,7 +225,7 @@ def _conditional(
     signed: bool,
 ) -> list[Bound]:
     """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed)."""
-    guess, counts = conditional_guesses(prepared, error, luck, rng, signed=signed)
+    guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
     words = (INDEPENDENT, prepared.assumption)
     prior = prepared.log_odds[prepared.tail]
@@ -197,13 +239,30 @@ def _conditional(
 
 def conditional_guesses(
     prepared: Prepared, error: float, luck: Array, rng: np.random.Generator, *, signed: bool
-) -> tuple[Array, Counts]:
+) -> tuple[guessing.Guesses, Counts]:
     """Propensity-aware guesses on the counted trials, and their tampered counts."""
-    head, tail = prepared.head, prepared.tail
+    return _aware_guesses(prepared, _aware(prepared), error, luck, rng, signed=signed)
+
+
+def _aware_guesses(
+    prepared: Prepared,
+    evidence: Array,
+    error: float,
+    luck: Array,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> tuple[guessing.Guesses, Counts]:
+    tail = prepared.tail
     prior = prepared.log_odds[tail]
-    evidence = _evidence(prepared.raw, prepared.truth, prepared.log_odds, head, tail)
-    confidence, kept = conditional.aware_confidence(evidence, prior, signed=signed)
-    guesses = guessing.choose_guesses(np.sort(kept)[::-1], error=error)
+    confidence, kept = np.empty(tail.size), np.empty(tail.size)
+    for part in slices(tail.size):
+        confidence[part], kept[part] = conditional.aware_confidence(
+            evidence[part], prior[part], signed=signed
+        )
+    kept.sort()
+    guesses = guessing.choose_guesses(kept[::-1], error=error)
+    del kept
     guess = guessing.top_guesses(confidence, guesses, rng)
     counts = conditional.tampered_counts(
         guess, prepared.truth[tail], prior, luck[tail], signed=signed
@@ -230,15 +289,20 @@ def _bet(
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None,
 ) -> betting.BettingResult:
-    inside = prepared.inside(prepared.bet_log_odds)[prepared.order]
-    order = prepared.order[inside]
-    known = int(inside[: prepared.learned].sum())
+    if prepared.trim is None:  # every trial: nothing need be copied into the order of the bets
+        score, truth, log_odds = prepared.bet_score, prepared.truth, prepared.bet_log_odds
+        order, known = prepared.order, prepared.learned
+    else:
+        inside = prepared.inside(prepared.bet_log_odds)[prepared.order]
+        chosen, known = prepared.order[inside], int(inside[: prepared.learned].sum())
+        score, truth = prepared.bet_score[chosen], prepared.truth[chosen]
+        log_odds, order = prepared.bet_log_odds[chosen], np.arange(chosen.size)
     return betting.bet(
-        prepared.bet_score[order],
-        prepared.truth[order],
-        prepared.bet_log_odds[order],
+        score,
+        truth,
+        log_odds,
         error=error,
-        order=np.arange(order.size),
+        order=order,
         known=known,
         rng=rng,
         progress=progress,

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
 from divulge.errors import CannotConclude
+from divulge.trials import index_type, slices
 
 DRY = 1e-6
 """Largest probability that a pool runs dry."""
@@ -27,8 +29,8 @@ _MOST_LOADED = 0.95
 class Draw:
     """Which rows are the trials, in the order of the flips."""
 
-    rows: npt.NDArray[np.intp] = field(repr=False)
-    truth: npt.NDArray[np.float64] = field(repr=False)
+    rows: npt.NDArray[Any] = field(repr=False)
+    truth: npt.NDArray[Any] = field(repr=False)
     coin: float
     """Probability of a member."""
 
@@ -54,9 +56,11 @@ def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
     return low
 
 
-def draw(truth: npt.NDArray[np.float64], rng: np.random.Generator) -> Draw:
+def draw(truth: npt.NDArray[Any], rng: np.random.Generator) -> Draw:
     """Flip the coins; CannotConclude if fewer than 20 trials are possible."""
-    members, nonmembers = np.flatnonzero(truth > 0), np.flatnonzero(truth < 0)
+    kind = index_type(truth.size)
+    members = np.flatnonzero(truth > 0).astype(kind)
+    nonmembers = np.flatnonzero(truth < 0).astype(kind)
     share = members.size / max(1, truth.size)
     coin = min(max(share, 1.0 - _MOST_LOADED), _MOST_LOADED)
     m = number_of_trials(members.size, nonmembers.size, coin)
@@ -65,11 +69,16 @@ def draw(truth: npt.NDArray[np.float64], rng: np.random.Generator) -> Draw:
             f"{members.size} members and {nonmembers.size} non-members allow {m} independent "
             f"trials; an audit needs at least {LEAST}."
         )
+    heads = np.empty(m, dtype=bool)
     while True:  # a pool runs dry with probability below DRY
-        heads = rng.random(m) < coin
-        if heads.sum() <= members.size and (~heads).sum() <= nonmembers.size:
+        for part in slices(m):
+            heads[part] = rng.random(part.stop - part.start) < coin
+        inside = int(heads.sum())
+        if inside <= members.size and m - inside <= nonmembers.size:
             break
-    rows = np.empty(m, dtype=np.intp)
-    rows[heads] = rng.permutation(members)[: int(heads.sum())]
-    rows[~heads] = rng.permutation(nonmembers)[: int((~heads).sum())]
-    return Draw(rows, np.where(heads, 1.0, -1.0), coin)
+    rows = np.empty(m, dtype=kind)
+    rng.shuffle(members)
+    rows[heads] = members[:inside]
+    rng.shuffle(nonmembers)
+    rows[~heads] = nonmembers[: m - inside]
+    return Draw(rows, (2 * heads.astype(np.int8) - 1).astype(truth.dtype), coin)

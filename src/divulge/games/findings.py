@@ -19,12 +19,33 @@ from divulge.shift import sensitivity as sensitivity_
 from divulge.shift.adjust import Adjusted
 from divulge.shift.features import Features
 from divulge.shift.prepared import Prepared
+from divulge.trials import slices
 from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 ROBUST_ODDS = 2.0
 _BINS = 20
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Rows chosen at random where the table was too large to use all."""
+
+    rows: npt.NDArray[np.int64] = field(repr=False)
+    total: int
+
+    def said(self) -> dict[str, Any]:
+        """What a reader is told."""
+        return {
+            "rows": self.total,
+            "used": int(self.rows.size),
+            "rule": "the rows that drew the smallest numbers, by the seed and the row number alone",
+            "sentence": (
+                f"{self.rows.size:,} of {self.total:,} rows were used, chosen at random before a "
+                "truth was looked at."
+            ),
+        }
 
 
 @dataclass(frozen=True)
@@ -41,6 +62,11 @@ class Context:
     pools: tuple[int, int]
     """Members and non-members that the user brought."""
     game: str = "membership"
+    subset: Subset | None = None
+
+    def row_numbers(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows of the pools as rows of the user's table."""
+        return rows if self.subset is None else self.subset.rows[rows]
 
 
 def no_conclusion(context: Context, reason: str) -> Result:
@@ -50,7 +76,7 @@ def no_conclusion(context: Context, reason: str) -> Result:
         verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
         bounds=(),
         trials=_trials(context, None),
-        diagnostics={"draw": _draw(context), "duplicates": _duplicates(context)},
+        diagnostics=_of_the_draw(context),
         provenance=context.provenance,
     )
 
@@ -90,17 +116,17 @@ def result(
     curve = sensitivity_.sensitivity(pure)
     verdict = _verdict(context, adjusted, audited.bounds, curve.gamma_star, control)
     bounds = audited.bounds + ((resampled.bound,) if resampled is not None else ())
+    counted = measures.roc_counts(prepared.raw, prepared.truth)
     diagnostics: dict[str, Any] = {
         "overlap": _overlap(prepared, audited, adjusted.overlap),
         "balance": _balance(context.features, prepared, audited),
-        "roc": measures.roc(prepared.raw, prepared.truth, audited.bounds),
+        "roc": measures.drawn_roc(counted, prepared.truth.size, audited.bounds),
         "sensitivity": {
             "gamma": curve.gamma,
             "epsilon": curve.epsilon,
             "gamma_star": curve.gamma_star,
         },
-        "draw": _draw(context),
-        "duplicates": _duplicates(context),
+        **_of_the_draw(context),
     }
     if audited.bet is not None:
         revealed, running = audited.bet.running_bound()
@@ -122,7 +148,7 @@ def result(
         game=context.game,
         verdict=verdict,
         bounds=bounds,
-        measurements=_measurements(adjusted, audited, curve.gamma_star, pure, control),
+        measurements=_measurements(adjusted, audited, counted, curve.gamma_star, pure, control),
         trials=_trials(context, audited),
         diagnostics={k: v for k, v in diagnostics.items() if v is not None},
         provenance=context.provenance,
@@ -192,17 +218,18 @@ def _reasons(adjusted: Adjusted, gamma_star: float | None, control: float | None
 def _measurements(
     adjusted: Adjusted,
     audited: corrections.Audit,
+    counted: measures.Roc,
     gamma_star: float,
     epsilon: float,
     control: float | None,
 ) -> dict[str, Any]:
     prepared = adjusted.prepared
     out: dict[str, Any] = {
-        "auc": measures.auc(prepared.raw, prepared.truth),
+        "auc": counted.area(),
         "gamma_star": gamma_star,
     }
     out["tpr_at_fpr"] = {
-        f"{r:g}": measures.tpr_at(prepared.raw, prepared.truth, r) for r in measures.FPRS
+        f"{r:g}": rate for r, rate in zip(measures.FPRS, counted.tpr(measures.FPRS), strict=True)
     }
     if prepared.trim is not None:
         out["auc_of_residual_score"] = measures.auc(
@@ -240,38 +267,47 @@ def _trials(context: Context, audited: corrections.Audit | None) -> dict[str, An
     return out
 
 
+def _of_the_draw(context: Context) -> dict[str, Any]:
+    out = {"draw": _draw(context), "duplicates": _duplicates(context)}
+    return out if context.subset is None else {**out, "subset": context.subset.said()}
+
+
 def _draw(context: Context) -> dict[str, Any]:
-    digest = hashlib.sha256(np.ascontiguousarray(context.drawn.rows).tobytes()).hexdigest()
+    digest = hashlib.sha256()
+    for part in slices(len(context.drawn)):
+        rows = context.row_numbers(context.drawn.rows[part])
+        digest.update(rows.astype(np.int64).tobytes())
     return {
         "trials": len(context.drawn),
         "coin": context.drawn.coin,
-        "rows_sha256": digest,
+        "rows_sha256": digest.hexdigest(),
         "rule": "independent coin flips over the two pools, without replacement",
     }
 
 
 def _duplicates(context: Context) -> dict[str, Any]:
-    rows = context.duplicates
+    rows = context.row_numbers(context.duplicates)
     return {"nonmembers_equal_to_a_member": int(rows.size), "first_rows": rows[:10].tolist()}
 
 
 def _overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:
     edges = np.linspace(0.0, 1.0, _BINS + 1)
-    propensity = expit(prepared.log_odds)
-    kept = np.zeros(propensity.size, dtype=bool)
+    kept = np.zeros(prepared.truth.size, dtype=bool)
     kept[audited.kept] = True
-    kept &= prepared.inside(prepared.log_odds)
-
-    def count(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        return np.histogram(propensity[mask], edges)[0].astype(np.int64)
-
-    member = prepared.truth > 0
+    counts = np.zeros((4, _BINS), dtype=np.int64)
+    for part in slices(kept.size):
+        log_odds = prepared.log_odds[part]
+        propensity = expit(log_odds)
+        member = prepared.truth[part] > 0
+        still = kept[part] & prepared.inside(log_odds)
+        for k, mask in enumerate((member, ~member, member & still, ~member & still)):
+            counts[k] += np.histogram(propensity[mask], edges)[0]
     out: dict[str, Any] = {
         "edges": edges,
-        "members": count(member),
-        "nonmembers": count(~member),
-        "members_kept": count(member & kept),
-        "nonmembers_kept": count(~member & kept),
+        "members": counts[0],
+        "nonmembers": counts[1],
+        "members_kept": counts[2],
+        "nonmembers_kept": counts[3],
         "share_within": share,
     }
     if prepared.trim is not None:

@@ -8,43 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logit
 
-from divulge import tables
-from divulge.errors import CannotConclude, InputError, require, require_probability
+from divulge.errors import CannotConclude, require, require_probability
 from divulge.games import corrections as corrections_
 from divulge.games import draw as draw_
-from divulge.games import findings, scoring
+from divulge.games import findings
+from divulge.games.pools import Pools, read_pools
 from divulge.games.provenance import DELTAS, versions
 from divulge.pieces import Pieces
 from divulge.result import Result
 from divulge.shift import adjust
-from divulge.shift.features import Features, duplicates, encode
+from divulge.shift.features import duplicates
 from divulge.shift.propensity import CALIBRATIONS
-from divulge.trials import check_both_kinds, check_scores
 from divulge.work import SERIAL, Engine
 
-Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Pools:
-    """The user's table as arrays: one entry per row."""
-
-    truth: Array = field(repr=False)
-    score: Array = field(repr=False)
-    features: Features
-    reference: Array | None = field(repr=False)
-    propensity: Array | None = field(repr=False)
-    score_names: tuple[str, ...]
-    inputs: tuple[dict[str, str], ...]
-    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
-    """Features and truths of records that serve the propensity only."""
+__all__ = ["Pools", "audit_pools", "membership", "read_pools"]
 
 
 def membership(
@@ -69,6 +51,7 @@ def membership(
     heldout: Any = None,
     attack: str = "scores",
     bootstrap: int = 0,
+    rows: int | None = None,
     rng: int = 0,
     n_jobs: int = 1,
     backend: str = "loky",
@@ -88,8 +71,10 @@ def membership(
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     ``attack="learned"`` lets the attack combine scores and features by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
-    control). The headline bounds hold together with confidence ``1 - error``. The resamples of the
-    ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
+    control). A path may also be a folder of Parquet files. At most ``rows`` rows are used, chosen
+    at random by the seed; by default all, or with features as many as fit in memory (see
+    ``games.pools.AT_MOST``). The headline bounds hold together with confidence ``1 - error``. The
+    resamples of the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
     (``divulge.work.Engine``), and kept in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
@@ -121,6 +106,8 @@ def membership(
         propensity=propensity,
         reference_score=reference_score,
         heldout=heldout,
+        rows=rows,
+        seed=rng,
     )
     return audit_pools(
         pools,
@@ -137,109 +124,6 @@ def membership(
         command=command,
         progress=progress,
     )
-
-
-def read_pools(
-    table: Any,
-    *,
-    members: Any,
-    nonmembers: Any,
-    truth: str,
-    score: str | Sequence[str] | None,
-    features: str | Sequence[str],
-    model: Any,
-    label: str | None,
-    text: str | None,
-    lower_is_member: bool | None,
-    propensity: str | None,
-    reference_score: str | None,
-    heldout: Any = None,
-) -> Pools:
-    """Read and check the tables; every error says what is wrong and where."""
-    require(
-        (table is None) == (members is not None and nonmembers is not None),
-        "Give one table with a truth column, or members and nonmembers apart.",
-    )
-    sources = (
-        [("the table", table)]
-        if table is not None
-        else [("the members", members), ("the non-members", nonmembers)]
-    )
-    frames = [(where, tables.read(source)) for where, source in sources]
-    if table is not None:
-        frame = frames[0][1]
-        tables.require_columns(frame, [truth], "the table")
-        truths = tables.truths(frame, truth, "the table")
-    else:
-        frame, truths = tables.stack(frames[0][1], frames[1][1])
-    where = "the table" if table is not None else "the two tables"
-    check_both_kinds(truths, repr(truth) if table is not None else "the input")
-    names = tables.expand(frame, [features] if isinstance(features, str) else features, where)
-    require(truth not in names, f"The truth column {truth!r} must not be a feature.")
-    scores, score_names = scoring.scores(
-        frame,
-        score=score,
-        model=model,
-        label=label,
-        text=text,
-        features=names,
-        lower_is_member=lower_is_member,
-        where=where,
-    )
-    for j, name in enumerate(score_names):
-        check_scores(scores[:, j], f"Score {name!r} of {where}")
-        if np.ptp(scores[:, j]) == 0.0:
-            raise CannotConclude(f"Score {name!r} of {where} is the same in every row.")
-    reference = None
-    if reference_score is not None:
-        tables.require_columns(frame, [reference_score], where)
-        sign = scoring.direction(reference_score, lower_is_member)
-        reference = sign * tables.numbers(frame, reference_score, where)
-    known = None
-    if propensity is not None:
-        tables.require_columns(frame, [propensity], where)
-        known = tables.numbers(frame, propensity, where)
-        inside = bool(np.all((known > 0.0) & (known < 1.0)))
-        require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
-    encoded, apart = _encoded(frame, names, where, heldout, truth)
-    inputs = [
-        tables.fingerprint(source, read, name.removeprefix("the "))
-        for (name, source), (_, read) in zip(sources, frames, strict=True)
-    ]
-    if heldout is not None:
-        inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
-    _refuse_overlap(encoded, scores, truths, where)
-    return Pools(truths, scores, encoded, reference, known, score_names, tuple(inputs), apart)
-
-
-def _encoded(
-    frame: tables.Frame, names: Sequence[str], where: str, heldout: Any, truth: str
-) -> tuple[Features, tuple[Array, Array] | None]:
-    """Features of the pools, and of held-out records if any, encoded together."""
-    if heldout is None:
-        return encode(frame, names, where), None
-    require(len(names) > 0, "Held-out records serve the propensity: name the features.")
-    further = tables.read(heldout)
-    tables.require_columns(further, [truth, *names], "the held-out table")
-    truths = tables.truths(further, truth, "the held-out table")
-    check_both_kinds(truths, "the held-out table")
-    both, _ = tables.stack(frame.select(*names), further.select(*names))
-    encoded = encode(both, names, where)
-    pools = Features(encoded.matrix[: len(frame)], encoded.names)
-    return pools, (encoded.matrix[len(frame) :], truths)
-
-
-def _refuse_overlap(encoded: Features, scores: Array, truths: Array, where: str) -> None:
-    """Two files that hold the same records are an error, not an audit."""
-    both = Features(np.column_stack([encoded.matrix, scores]), ())
-    same = duplicates(both, truths)
-    outside = int((truths < 0).sum())
-    distinct = np.unique(both.matrix[:2000], axis=0).shape[0] > min(1000, 0.5 * len(truths))
-    if same.size > 0.5 * outside and distinct:
-        raise InputError(
-            f"{same.size} of {outside} non-members equal a member in every feature and score "
-            f"(first: row {int(same[0])} of {where}). The same records cannot be both."
-        )
 
 
 def audit_pools(
@@ -279,6 +163,7 @@ def audit_pools(
             "inputs": list(pools.inputs),
         },
         pools=(int((pools.truth > 0).sum()), int((pools.truth < 0).sum())),
+        subset=pools.subset,
     )
     known = None
     if pools.propensity is not None:

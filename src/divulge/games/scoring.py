@@ -40,7 +40,7 @@ def scores(
     lower_is_member: bool | None,
     where: str,
     text: str | None = None,
-) -> tuple[Array, tuple[str, ...]]:
+) -> tuple[npt.NDArray[np.floating[Any]], tuple[str, ...]]:
     """A matrix of scores, one column each, and their names; with a model they name attacks."""
     names = [score] if isinstance(score, str) else list(score or ())
     if model is not None:
@@ -48,10 +48,12 @@ def scores(
     require(score is not None, "Give the score column (or several), or a model to score with.")
     require(len(names) > 0, "Name at least one score column.")
     names = tables.expand(frame, names, where)
-    columns = [
-        direction(name, lower_is_member) * tables.numbers(frame, name, where) for name in names
-    ]
-    return np.column_stack(columns), tuple(names)
+    columns = [tables.compact_numbers(frame, name, where) for name in names]
+    if len({column.dtype for column in columns}) > 1:
+        columns = [column.astype(float) for column in columns]
+    for name, column in zip(names, columns, strict=True):
+        column *= direction(name, lower_is_member)
+    return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns), tuple(names)
 
 
 def _attacked(

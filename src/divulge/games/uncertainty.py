@@ -38,7 +38,7 @@ class _Refit:
     features_head: Array
     truth_head: Array
     features_tail: Array
-    guess: Array
+    guess: npt.NDArray[Any]
     truth_tail: Array
     luck: Array
     error: float

@@ -18,9 +18,11 @@ import numpy.typing as npt
 from divulge.errors import CannotConclude
 from divulge.shift import combine, propensity, robust
 from divulge.shift.prepared import ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, SIMPLE, Prepared
+from divulge.trials import permutation, slices
 
 Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+Index = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.floating[Any]]
 Progress = Callable[[str, int, int], None]
 ESTIMATORS = ("auto", *propensity.LEARNERS)
 TRIM = 1.5
@@ -62,8 +64,8 @@ class Adjusted:
 
 
 def adjust(
-    scores: Array,
-    truth: Array,
+    scores: Floats,
+    truth: npt.NDArray[Any],
     features: Array,
     *,
     coin: float,
@@ -78,7 +80,7 @@ def adjust(
     The attack ranks by the scores, or by a combination of scores and features that is learned on
     trials that are never counted.
     """
-    order = rng.permutation(truth.size)
+    order = permutation(truth.size, rng)
     given = source.known is not None or source.heldout is not None or features.shape[1] == 0
     combined = attack == "learned" or scores.shape[1] > 1
     share = LEARNED_SHARE if not given else ATTACK_SHARE if combined else CALIBRATION_SHARE
@@ -88,7 +90,7 @@ def adjust(
     if source.known is not None:
         return _given(score, truth, order, learned, source.known, coin, KNOWN)
     if features.shape[1] == 0:
-        nothing = np.full(truth.size, coin)
+        nothing = np.broadcast_to(np.float64(coin), truth.shape)
         return _given(score, truth, order, learned, nothing, coin, NO_FEATURES)
     if source.heldout is not None:
         log_odds, quality = _from_heldout(features, coin, source, source.heldout, rng)
@@ -98,12 +100,23 @@ def adjust(
             f"{truth.size} trials are too few to estimate the shift from the features; at least "
             f"{LEAST_TRIALS} are needed."
         )
-    return _estimated(score, truth, features, order, learned, coin, source, error, rng, progress)
+    return _estimated(
+        score.astype(float),
+        truth.astype(float),
+        features,
+        order.astype(np.intp),
+        learned,
+        coin,
+        source,
+        error,
+        rng,
+        progress,
+    )
 
 
 def _given(
-    score: Array,
-    truth: Array,
+    score: Floats,
+    truth: npt.NDArray[Any],
     order: Index,
     learned: int,
     log_odds: Array,
@@ -112,7 +125,8 @@ def _given(
     quality: Mapping[str, Any] | None = None,
 ) -> Adjusted:
     """Log-odds that do not depend on these trials: a small share of them suffices to learn from."""
-    inside = float(np.mean(np.abs(log_odds - coin) <= FAR))
+    near = sum(int((np.abs(log_odds[p] - coin) <= FAR).sum()) for p in slices(truth.size))
+    inside = near / truth.size
     if inside < LEAST_OVERLAP:
         raise CannotConclude(_no_overlap(inside, FAR))
     prepared = Prepared(
@@ -155,7 +169,7 @@ def _estimated(
     score: Array,
     truth: Array,
     features: Array,
-    order: Index,
+    order: npt.NDArray[np.intp],
     learned: int,
     coin: float,
     source: Propensities,

@@ -7,21 +7,24 @@ log-odds and balancing take that out again like any other dependence on x.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from divulge.bounds import learners
 
 Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 def one_score(
-    scores: Array,
-    truth: Array,
-    learned: npt.NDArray[np.intp],
+    scores: Floats,
+    truth: npt.NDArray[Any],
+    learned: npt.NDArray[np.integer[Any]],
     rng: np.random.Generator,
     features: Array | None = None,
-) -> Array:
+) -> Floats:
     """The score itself, or the evidence of a boosted combination of several (and of features).
 
     On the learned trials the combination is predicted out of fold (two halves), elsewhere by the
@@ -31,7 +34,8 @@ def one_score(
     if features is not None:
         scores = np.column_stack([scores, features])
     if scores.shape[1] == 1:
-        return np.asarray(scores[:, 0], dtype=float)
+        return scores[:, 0]
+    columns = scores.astype(float)
     halves = np.array_split(rng.permutation(learned), 2)
     seen = np.zeros(truth.size, dtype=bool)
     seen[learned] = True
@@ -40,9 +44,9 @@ def one_score(
     for fit_on, predict_on in (halves, halves[::-1]):
         blank = np.zeros(fit_on.size)
         for k, fit in enumerate(fits):
-            predict = fit(scores[fit_on], truth[fit_on], blank)
-            evidence[k, predict_on] = predict(scores[predict_on])
-            evidence[k, ~seen] += 0.5 * predict(scores[~seen])
+            predict = fit(columns[fit_on], truth[fit_on], blank)
+            evidence[k, predict_on] = predict(columns[predict_on])
+            evidence[k, ~seen] += 0.5 * predict(columns[~seen])
     margin = truth[learned] * evidence[:, learned]
     likelihood = -np.logaddexp(0.0, -margin).sum(axis=1)
     return learners.mixed(evidence, np.zeros(truth.size), likelihood)

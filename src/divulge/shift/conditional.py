@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,14 +48,19 @@ def worst_shift(log_odds: Array, failure: float) -> WorstShift:
     return WorstShift(float(np.sort(np.abs(log_odds))[min(inside, log_odds.size - 1)]), failure)
 
 
-def discount(guess: Array, log_odds: Array, *, signed: bool) -> Array:
+def discount(guess: npt.NDArray[Any], log_odds: Array, *, signed: bool) -> Array:
     """``b_i``: the probability with which a correct guess is kept."""
     against = np.maximum(0.0, guess * log_odds) if signed else np.abs(log_odds)
     return np.exp(-against)
 
 
 def tampered_counts(
-    guess: Array, truth: Array, log_odds: Array, luck: Array, *, signed: bool
+    guess: npt.NDArray[Any],
+    truth: npt.NDArray[Any],
+    log_odds: Array,
+    luck: Array,
+    *,
+    signed: bool,
 ) -> Counts:
     """Counts after tampering; ``luck`` holds one uniform number per trial, drawn beforehand."""
     made = guess != 0.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from divulge.errors import InputError
 from divulge.tables import Frame
+from divulge.trials import slices
 
 Array = npt.NDArray[np.float64]
 LEVELS = 20
@@ -28,7 +29,7 @@ class Features:
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
-    def rows(self, index: npt.NDArray[np.intp]) -> Features:
+    def rows(self, index: npt.NDArray[np.integer[Any]]) -> Features:
         """The features of some rows."""
         return Features(self.matrix[index], self.names)
 
@@ -145,13 +146,48 @@ def _prefix(name: str) -> str:
     return stem.rstrip("[") if stem != name.rstrip("]") else ""
 
 
-def duplicates(features: Features, truth: Array) -> npt.NDArray[np.intp]:
-    """Rows of non-members whose features equal those of some member, by hash."""
-    members = {_digest(row) for row in features.matrix[truth > 0]}
+def duplicates(features: Features, truth: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Rows of non-members whose features equal those of some member."""
+    return shared_rows(row_keys(features.matrix), truth)
+
+
+def row_keys(matrix: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint64]:
+    """One number per row, equal for equal rows: its only value, or a hash of them all."""
+    first = np.ascontiguousarray(matrix[:, 0], dtype=float).view(np.uint64)
+    if matrix.shape[1] == 1:
+        return first
+    keys = _stirred(first)
+    for j in range(1, matrix.shape[1]):
+        keys = _stirred(keys ^ np.ascontiguousarray(matrix[:, j], dtype=float).view(np.uint64))
+    return keys
+
+
+def _stirred(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A one-to-one scrambling of 64 bits (the finaliser of SplitMix64, after a constant)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
+
+
+def shared_rows(keys: npt.NDArray[np.uint64], truth: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Rows of non-members whose key some member has."""
     outside = np.flatnonzero(truth < 0)
-    hits = [i for i in outside if _digest(features.matrix[i]) in members]
-    return np.array(hits, dtype=np.intp)
+    members, others = np.sort(keys[truth > 0]), np.sort(keys[outside])
+    if members.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    common = np.unique(others[in_sorted(others, members)])
+    if common.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    return outside[in_sorted(keys[outside], common)]
 
 
-def _digest(row: Array) -> bytes:
-    return hashlib.blake2b(np.ascontiguousarray(row).tobytes(), digest_size=16).digest()
+def in_sorted(
+    values: npt.NDArray[np.uint64], those: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.bool_]:
+    """Which values are among those, which are sorted."""
+    out = np.empty(values.size, dtype=bool)
+    for part in slices(values.size):
+        at = np.minimum(np.searchsorted(those, values[part]), those.size - 1)
+        out[part] = those[at] == values[part]
+    return out

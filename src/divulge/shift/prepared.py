@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+Index = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.floating[Any]]
 
 NO_FEATURES = "no features were given: assumes that the records alone give nothing away"
 KNOWN = "the given propensities are right"
@@ -22,12 +24,15 @@ ESTIMATED = (
 
 @dataclass(frozen=True)
 class Prepared:
-    """Arrays are per trial. The head of ``order`` is learned from, the tail is counted."""
+    """Arrays are per trial. The head of ``order`` is learned from, the tail is counted.
 
-    truth: Array = field(repr=False)
-    raw: Array = field(repr=False)
+    Where nothing had to be fitted, truths and scores may be in their compact types.
+    """
+
+    truth: npt.NDArray[Any] = field(repr=False)
+    raw: Floats = field(repr=False)
     """The score as given, larger speaks for membership."""
-    score: Array = field(repr=False)
+    score: Floats = field(repr=False)
     """The score used under correction: what is left after the prognostic score."""
     log_odds: Array = field(repr=False)
     """Predicted out of fold on the learned trials, by them on the counted ones."""
@@ -36,7 +41,7 @@ class Prepared:
     order: Index = field(repr=False)
     """The order of revelation; its head are the learned trials."""
     learned: int
-    bet_score: Array = field(repr=False)
+    bet_score: Floats = field(repr=False)
     """The score for betting, predicted from the trials revealed before."""
     bet_log_odds: Array = field(repr=False)
     trim: float | None = None

@@ -1,0 +1,293 @@
+"""The user's tables as arrays: which columns and rows are read, and what is refused.
+
+Only the columns that are needed are read, in batches. Without features every row is used, in a few
+bytes each. With features the nuisance models hold several copies of the features, so that at most
+``AT_MOST`` numbers are used: a random subset of the rows, chosen before a truth is looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge import stored, tables
+from divulge.errors import CannotConclude, InputError, require
+from divulge.games import scoring
+from divulge.games.findings import Subset
+from divulge.shift.features import Features, encode, row_keys, shared_rows
+from divulge.trials import check_both_kinds, check_scores
+
+Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
+AT_MOST = 100_000_000
+"""Numbers (rows x feature columns) that are used by default."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """One entry per row."""
+
+    truth: npt.NDArray[Any] = field(repr=False)
+    score: Floats = field(repr=False)
+    features: Features
+    reference: Array | None = field(repr=False)
+    propensity: Array | None = field(repr=False)
+    score_names: tuple[str, ...]
+    inputs: tuple[dict[str, str], ...]
+    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
+    """Features and truths of records that serve the propensity only."""
+    subset: Subset | None = None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One of the user's tables: in memory, or on disk and not read yet."""
+
+    where: str
+    given: Any = field(repr=False)
+    table: tables.Frame | stored.Stored = field(repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.table.columns)
+
+    def fingerprint(self) -> dict[str, str]:
+        frame = self.table if not isinstance(self.table, stored.Stored) else None
+        return tables.fingerprint(self.given, frame, self.where.removeprefix("the "))
+
+
+def _source(where: str, given: Any) -> _Source:
+    if isinstance(given, str | os.PathLike):
+        return _Source(where, given, stored.open_table(Path(given)))
+    return _Source(where, given, tables.read(given))
+
+
+def read_pools(
+    table: Any,
+    *,
+    members: Any,
+    nonmembers: Any,
+    truth: str,
+    score: str | Sequence[str] | None,
+    features: str | Sequence[str],
+    model: Any,
+    label: str | None,
+    text: str | None,
+    lower_is_member: bool | None,
+    propensity: str | None,
+    reference_score: str | None,
+    heldout: Any = None,
+    rows: int | None = None,
+    seed: int = 0,
+) -> Pools:
+    """Read and check the tables; every error says what is wrong and where."""
+    require(
+        (table is None) == (members is not None and nonmembers is not None),
+        "Give one table with a truth column, or members and nonmembers apart.",
+    )
+    require(rows is None or rows > 0, f"rows must be at least 1. Found {rows}.")
+    apart = table is None
+    where = "the two tables" if apart else "the table"
+    sources = (
+        [_source("the members", members), _source("the non-members", nonmembers)]
+        if apart
+        else [_source("the table", table)]
+    )
+    shared = _Shared([c for c in sources[0].columns if all(c in s.columns for s in sources)])
+    require(len(shared.columns) > 0, "The members and the non-members have no column in common.")
+    names = tables.expand(shared, [features] if isinstance(features, str) else features, where)
+    single = [] if apart else [truth]
+    tables.require_columns(shared, single, where)
+    require(truth not in names, f"The truth column {truth!r} must not be a feature.")
+    finite = [c for c in (reference_score, propensity) if c is not None]
+    if score is not None and model is None:
+        given = [score] if isinstance(score, str) else list(score)
+        finite += tables.expand(shared, given, where)
+    tables.require_columns(shared, finite, where)
+    wanted = list(dict.fromkeys([*single, *finite, *names])) if model is None else shared.columns
+    most = rows if rows is not None else AT_MOST // len(names) if names else None
+    frame, sizes, subset = _read(sources, wanted, single, finite, names, most, seed)
+    if apart:
+        truths = np.repeat(np.array([1, -1], dtype=np.int8), sizes)
+    else:
+        truths = tables.truths(frame, truth, "the table")
+    check_both_kinds(truths, "the input" if apart else repr(truth))
+    scores, score_names = scoring.scores(
+        frame,
+        score=score,
+        model=model,
+        label=label,
+        text=text,
+        features=names,
+        lower_is_member=lower_is_member,
+        where=where,
+    )
+    for j, name in enumerate(score_names):
+        check_scores(scores[:, j], f"Score {name!r} of {where}")
+        if np.ptp(scores[:, j]) == 0.0:
+            raise CannotConclude(f"Score {name!r} of {where} is the same in every row.")
+    reference = None
+    if reference_score is not None:
+        sign = scoring.direction(reference_score, lower_is_member)
+        reference = sign * tables.numbers(frame, reference_score, where)
+    known = None
+    if propensity is not None:
+        known = tables.numbers(frame, propensity, where)
+        inside = bool(np.all((known > 0.0) & (known < 1.0)))
+        require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
+    encoded, held = _encoded(frame, names, where, heldout, truth)
+    inputs = [source.fingerprint() for source in sources]
+    if heldout is not None:
+        inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
+    _refuse_overlap(encoded, scores, truths, where, subset)
+    return Pools(
+        truths, scores, encoded, reference, known, score_names, tuple(inputs), held, subset
+    )
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The columns that every table has."""
+
+    columns: list[str]
+
+
+def _read(
+    sources: Sequence[_Source],
+    columns: Sequence[str],
+    words: Sequence[str],
+    finite: Sequence[str],
+    features: Sequence[str],
+    most: int | None,
+    seed: int,
+) -> tuple[tables.Frame, tuple[int, ...], Subset | None]:
+    """The tables one below the other, how many rows each gave, and which if not all."""
+    if most is None:
+        return *_joined([_whole(s, columns, words) for s in sources], len(sources) > 1), None
+    rng = stored.numbers_of_rows(seed)
+    parts = []
+    for source in sources:
+        if isinstance(source.table, stored.Stored):
+            check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
+            kept = stored.read_some(
+                source.table, columns, most=most, rng=rng, check=check, words=words
+            )
+        else:
+            luck = rng.random(len(source.table))
+            stay = stored.smallest(luck, most)
+            few = source.table if stay.size == luck.size else source.table[stay]
+            kept = stored.Kept(few, stay, luck[stay], luck.size)
+        parts.append(kept)
+    total = sum(kept.total for kept in parts)
+    frames = [tables.read(kept.table) for kept in parts]
+    if total <= most:
+        return *_joined(frames, len(sources) > 1), None
+    before = np.cumsum([0, *(kept.total for kept in parts)])
+    limit = stored.smallest(np.concatenate([kept.luck for kept in parts]), most)
+    first = np.cumsum([0, *(len(kept.rows) for kept in parts)])
+    chosen = [limit[(limit >= a) & (limit < b)] - a for a, b in pairwise(first)]
+    numbered = [
+        kept.rows[at] + start for kept, at, start in zip(parts, chosen, before, strict=False)
+    ]
+    cut = [frame[at] for frame, at in zip(frames, chosen, strict=True)]
+    return *_joined(cut, len(sources) > 1), Subset(np.concatenate(numbered), total)
+
+
+def _whole(source: _Source, columns: Sequence[str], words: Sequence[str]) -> tables.Frame:
+    if isinstance(source.table, stored.Stored):
+        return tables.read(source.table.table(columns, words))
+    return source.table
+
+
+def _joined(frames: Sequence[tables.Frame], apart: bool) -> tuple[tables.Frame, tuple[int, ...]]:
+    sizes = tuple(len(frame) for frame in frames)
+    return (tables.stack(frames[0], frames[1])[0] if apart else frames[0]), sizes
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Refuses a batch with a bad value, by its row in the whole table."""
+
+    where: str
+    complete: tuple[str, ...]
+    finite: tuple[str, ...]
+    bounded: tuple[str, ...]
+
+    def __call__(self, batch: Any, first: int) -> None:
+        """Missing truths, scores that are not finite, features that are infinite."""
+        frame = tables.read(batch)
+        for name in self.complete:
+            missing = frame[name].is_null().to_numpy()
+            if missing.any():
+                row = first + int(np.argmax(missing))
+                raise InputError(f"Column {name!r} of {self.where} has no value in row {row}.")
+        for name in self.finite:
+            bad = ~np.isfinite(tables.numbers(frame, name, self.where, finite=False))
+            self._refuse(bad, f"Column {name!r} of {self.where} must be finite.", first)
+        for name in self.bounded:
+            if frame[name].dtype.is_numeric():
+                bad = np.isinf(tables.numbers(frame, name, self.where, finite=False))
+                self._refuse(bad, f"Feature {name!r} of {self.where} is infinite.", first)
+
+    def _refuse(self, bad: npt.NDArray[np.bool_], message: str, first: int) -> None:
+        if bad.any():
+            row = first + int(np.argmax(bad))
+            raise InputError(f"{message} It is not in row {row}. Remove or repair such rows.")
+
+
+def _encoded(
+    frame: tables.Frame, names: Sequence[str], where: str, heldout: Any, truth: str
+) -> tuple[Features, tuple[Array, Array] | None]:
+    """Features of the pools, and of held-out records if any, encoded together."""
+    if heldout is None:
+        return encode(frame, names, where), None
+    require(len(names) > 0, "Held-out records serve the propensity: name the features.")
+    further = tables.read(heldout)
+    tables.require_columns(further, [truth, *names], "the held-out table")
+    truths = tables.truths(further, truth, "the held-out table").astype(float)
+    check_both_kinds(truths, "the held-out table")
+    both, _ = tables.stack(frame.select(*names), further.select(*names))
+    encoded = encode(both, names, where)
+    pools = Features(encoded.matrix[: len(frame)], encoded.names)
+    return pools, (encoded.matrix[len(frame) :], truths)
+
+
+def _refuse_overlap(
+    encoded: Features,
+    scores: Floats,
+    truths: npt.NDArray[Any],
+    where: str,
+    subset: Subset | None,
+) -> None:
+    """Two files that hold the same records are an error, not an audit.
+
+    Where members hardly differ among themselves, as many short numbers do not, that a non-member
+    equals one says nothing, unless the two are equal one by one.
+    """
+    both = np.column_stack([encoded.matrix, scores]) if encoded.names else scores
+    distinct = np.unique(both[:2000], axis=0).shape[0] > min(1000, 0.5 * len(truths))
+    if not distinct:
+        return
+    keys = row_keys(both)
+    same = shared_rows(keys, truths)
+    outside = int((truths < 0).sum())
+    if same.size > 0.5 * outside and _told_apart(keys, truths):
+        row = int(same[0] if subset is None else subset.rows[same[0]])
+        raise InputError(
+            f"{same.size} of {outside} non-members equal a member in every feature and score "
+            f"(first: row {row} of {where}). The same records cannot be both."
+        )
+
+
+def _told_apart(keys: npt.NDArray[np.uint64], truths: npt.NDArray[Any]) -> bool:
+    members, others = np.sort(keys[truths > 0]), np.sort(keys[truths < 0])
+    repeated = np.concatenate([[False], members[1:] == members[:-1]])
+    alone = ~(repeated | np.concatenate([repeated[1:], [False]]))
+    return bool(alone.mean() > 0.5) or np.array_equal(members, others)

@@ -1,0 +1,222 @@
+"""How is a table larger than memory read? In batches, the columns that are needed, from disk.
+
+A Parquet or CSV file, or a folder of Parquet files (also in hive partitions, ``member=1/...``).
+Where not every row fits, a random subset is kept in one pass: every row gets a uniform number from
+the seed and its row number alone, and the rows with the smallest numbers stay. Neither the truths
+nor any other value has a part in that choice, nor how the rows are cut into files and batches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from divulge.errors import InputError, require
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+Check = Callable[[Any, int], None]
+"""Called with every batch and the number of its first row; raises InputError."""
+
+PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".tsv", ".txt")
+BATCH = 1 << 18
+"""Rows read at once."""
+BLOCK = 1 << 26
+"""Bytes of a CSV file read at once; the types of its columns are told from the first block."""
+_STREAM = 0x726F7773
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table on disk that has been looked at, but not read."""
+
+    path: Path
+    dataset: Any = field(repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.dataset.schema.names)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """The rows in their order, a batch at a time."""
+        import pyarrow as pa
+
+        try:
+            yield from self.dataset.to_batches(
+                columns=list(columns), batch_size=BATCH, batch_readahead=2, fragment_readahead=1
+            )
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(f"Cannot read {self.path}: {error}") from error
+
+    def table(self, columns: Sequence[str], words: Collection[str] = ()) -> Any:
+        """Every row of these columns; the texts of ``words`` are kept as codes."""
+        import pyarrow as pa
+
+        parts = [_coded(batch, words) for batch in self.batches(columns) if batch.num_rows]
+        require(len(parts) > 0, f"{self.path} has no rows.")
+        return pa.Table.from_batches(parts).unify_dictionaries()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows of a table that were kept, in their order, of how many, and the number each drew."""
+
+    table: Any = field(repr=False)
+    rows: Rows = field(repr=False)
+    luck: Array = field(repr=False)
+    total: int
+
+
+def open_table(path: Path) -> Stored:
+    """Look at a file or a folder; InputError where it is none that can be read."""
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    files = files_of(path)
+    kind = files[0].suffix.lower()
+    try:
+        if kind in PARQUET:
+            dataset = pyarrow.dataset.dataset(
+                [str(f) for f in files],
+                format="parquet",
+                partitioning=pyarrow.dataset.partitioning(flavor="hive"),
+                partition_base_dir=str(path if path.is_dir() else path.parent),
+            )
+        else:
+            dataset = _csv(path, "\t" if kind == ".tsv" else ",")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read {path}: {error}") from error
+    names = dataset.schema.names
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
+    return Stored(path, dataset)
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself, or the Parquet files of a folder, sorted; hidden ones are left out."""
+    if not path.is_dir():
+        kind = path.suffix.lower()
+        if kind not in PARQUET + CSV:
+            raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
+        return [path]
+    found = sorted(
+        f
+        for f in path.rglob("*")
+        if f.suffix.lower() in PARQUET
+        and not any(part.startswith((".", "_")) for part in f.relative_to(path).parts)
+    )
+    require(len(found) > 0, f"The folder {path} holds no Parquet file.")
+    return found
+
+
+def _csv(path: Path, delimiter: str) -> Any:
+    """A CSV file; in one of several blocks, whole numbers may turn out not to be whole later."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.dataset
+
+    form = pyarrow.dataset.CsvFileFormat(
+        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
+        read_options=pyarrow.csv.ReadOptions(block_size=BLOCK),
+    )
+    dataset = pyarrow.dataset.dataset(str(path), format=form)
+    if path.stat().st_size <= BLOCK:
+        return dataset
+    wider = [
+        pa.field(f.name, pa.float64()) if pa.types.is_integer(f.type) else f for f in dataset.schema
+    ]
+    return pyarrow.dataset.dataset(str(path), format=form, schema=pa.schema(wider))
+
+
+def _coded(batch: Any, words: Collection[str]) -> Any:
+    import pyarrow as pa
+
+    for name in words:
+        column = batch.column(name)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            at = batch.schema.get_field_index(name)
+            batch = batch.set_column(at, name, column.dictionary_encode())
+    return batch
+
+
+def numbers_of_rows(seed: int) -> np.random.Generator:
+    """Row i draws the i-th number of this generator, which serves nothing else."""
+    return np.random.default_rng([_STREAM, seed])
+
+
+def smallest(luck: Array, most: int) -> Rows:
+    """Which rows drew the ``most`` smallest numbers, in the order of the rows."""
+    if luck.size <= most:
+        return np.arange(luck.size)
+    return np.sort(np.argpartition(luck, most - 1)[:most])
+
+
+def read_some(
+    stored: Stored,
+    columns: Sequence[str],
+    *,
+    most: int,
+    rng: np.random.Generator,
+    check: Check,
+    words: Collection[str] = (),
+) -> Kept:
+    """The ``most`` rows that draw the smallest numbers; never more than twice as many are held.
+
+    Every row is checked, also where it is not kept.
+    """
+    import pyarrow as pa
+
+    held: list[tuple[Any, Rows, Array]] = []
+    total, size, limit = 0, 0, 1.0
+
+    def joined() -> tuple[Any, Rows, Array]:
+        table = pa.Table.from_batches([b for part in held for b in part[0].to_batches()])
+        rows, luck = (np.concatenate([part[k] for part in held]) for k in (1, 2))
+        stay = smallest(luck, most)
+        return table.unify_dictionaries().take(stay), rows[stay], luck[stay]
+
+    for batch in stored.batches(columns):
+        check(batch, total)
+        drawn = rng.random(batch.num_rows)
+        stay = np.flatnonzero(drawn < limit)
+        if stay.size:
+            some = pa.Table.from_batches([_coded(batch.take(pa.array(stay)), words)])
+            held.append((some, stay + total, drawn[stay]))
+        total += batch.num_rows
+        size += stay.size
+        if size > 2 * most:
+            held = [joined()]
+            size, limit = most, float(held[0][2].max())
+    require(total > 0, f"{stored.path} has no rows.")
+    return Kept(*joined(), total)
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file's bytes; of a folder, of the sorted names and digests of its files."""
+    if not path.is_dir():
+        return file_sha256(path)
+    digest = hashlib.sha256()
+    for file in files_of(path):
+        digest.update(f"{file_sha256(file)}  {file.relative_to(path).as_posix()}\n".encode())
+    return digest.hexdigest()
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """The digest of a file's bytes."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
