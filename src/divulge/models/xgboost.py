@@ -41,8 +41,8 @@ class XGBoost:
         xgboost = library("xgboost", "xgboost")
         ordered = columns.ordered(records, self.booster.feature_names, self.name)
         columns.require_width(self.name, self.booster.num_features(), _width(ordered))
-        kinds = self.booster.feature_types or []
-        if "c" in kinds:
+        kinds = self.booster.feature_types
+        if kinds and "c" in kinds:
             given = ordered.to_pandas()
             for column, kind in zip(ordered.columns, kinds, strict=True):
                 given[column] = given[column].astype("category" if kind == "c" else float)
