@@ -74,7 +74,7 @@ def test_a_model_without_names_reads_by_position(tmp_path):
     read = load(tmp_path / "model.ubj")
     own = expected(model.predict_proba(frame[NAMES].to_numpy()), frame["y"])
     assert losses(read, frame) == pytest.approx(own, abs=1e-5)
-    with pytest.raises(InputError, match="reads 5 features. Found 4"):
+    with pytest.raises(InputError, match=r"reads 5 features\. Found 4"):
         losses(read, frame, NAMES[:4])
     lists = tables.read({"x": frame[NAMES].to_numpy(), "y": frame["y"].to_numpy()})
     assert losses(read, lists, ["x"]) == pytest.approx(own, abs=1e-5)
