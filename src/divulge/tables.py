@@ -213,6 +213,39 @@ def _require_finite(values: Floats, name: str, where: str) -> None:
         )
 
 
+def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
+    """A column of equally long lists of numbers, nested or not, as one row of floats each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = frame[name].to_arrow()
+    flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    width = 1
+    while pa.types.is_nested(flat.type) and not pa.types.is_struct(flat.type):
+        lengths = pc.unique(pc.list_value_length(flat)).to_pylist()
+        if len(lengths) != 1 or not lengths[0]:
+            raise InputError(
+                f"Every row of {name!r} of {where} must hold a list of the same length. Found "
+                f"lengths {', '.join(map(str, lengths[:4]))}."
+            )
+        width *= int(lengths[0])
+        flat = flat.flatten()
+    try:
+        values = np.asarray(flat.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"The lists in {name!r} of {where} must hold numbers. Found {flat.type}."
+        ) from None
+    matrix = values.reshape(len(frame), width)
+    bad = ~np.isfinite(matrix).all(axis=1)
+    if finite and bad.any():
+        raise InputError(
+            f"Column {name!r} of {where} must be finite. Row {int(np.argmax(bad))} is not "
+            f"({int(bad.sum())} of {len(bad)} rows). Remove or repair these rows."
+        )
+    return matrix
+
+
 _TRUE = {"1", "1.0", "true", "t", "yes", "y", "member", "in", "train", "training", "+1"}
 _FALSE = {
     "0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "nonmember", "non-member", "non_member",

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import zipfile
+
 import joblib
 import numpy as np
 import pytest
@@ -18,6 +21,10 @@ def model():
 
 
 class Stranger(LogisticRegression):
+    pass
+
+
+class Other(LogisticRegression):
     pass
 
 
@@ -57,7 +64,63 @@ def test_a_damaged_file_is_one_error(tmp_path, name):
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="no file"):
         load(tmp_path / "absent.skops")
-    path = tmp_path / "model.bin"
+    path = tmp_path / "model.what"
     path.write_bytes(b"")
     with pytest.raises(InputError, match="skops"):
+        load(path)
+
+
+def test_all_unknown_types_are_shown(tmp_path, model):
+    strange, other = Stranger(), Other()
+    for each in (strange, other):
+        each.__dict__.update(model.__dict__)
+    skops.dump([strange, other], tmp_path / "model.skops")
+    with pytest.raises(InputError, match=r"--trust \S*Other --trust \S*Stranger"):
+        load(tmp_path / "model.skops")
+
+
+def rewritten(path, change):
+    """The same archive with the members that ``change`` returns."""
+    with zipfile.ZipFile(path) as archive:
+        files = {n: archive.read(n) for n in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in change(files).items():
+            archive.writestr(name, data)
+
+
+def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path, model):
+    path = tmp_path / "model.skops"
+    skops.dump(model, path)
+    rewritten(path, lambda files: {**files, "more": bytes(100 << 20)})
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(InputError, match="claim to unpack"):
+        load(path)
+
+
+def test_an_array_that_claims_to_be_larger_is_refused(tmp_path, model):
+    path = tmp_path / "model.skops"
+    skops.dump(model, path)
+
+    def lie(files):
+        header = io.BytesIO()
+        said = {"descr": "<f8", "fortran_order": False, "shape": (1 << 36,)}
+        np.lib.format.write_array_header_1_0(header, said)
+        return {n: header.getvalue() if n.endswith(".npy") else d for n, d in files.items()}
+
+    rewritten(path, lie)
+    with pytest.raises(InputError, match="another size"):
+        load(path)
+
+
+def test_a_member_that_lies_about_its_size_is_refused(tmp_path, model):
+    path = tmp_path / "model.skops"
+    skops.dump(model, path)
+    with zipfile.ZipFile(path) as archive:
+        item = archive.infolist()[0]
+    raw = path.read_bytes()
+    # The size before packing stands four bytes before the length of the name, in both headers.
+    lied = raw.replace(item.file_size.to_bytes(4, "little"), (1 << 20).to_bytes(4, "little"))
+    assert lied != raw
+    path.write_bytes(lied)
+    with pytest.raises(InputError, match="Cannot load"):
         load(path)

@@ -40,7 +40,7 @@ def read_records(frame: Frame, columns: Sequence[str], where: str) -> Records:
     for name in columns:
         kind = frame[name].dtype
         if isinstance(kind, nw.List | nw.Array):
-            block = _embedding(frame, name, where)
+            block = tables.lists(frame, name, where)
             parts.append(block)
             names.extend(f"{name}[{j}]" for j in range(block.shape[1]))
         elif kind.is_numeric() or kind == nw.Boolean:
@@ -66,35 +66,6 @@ def _side_by_side(parts: list[Any], rows: int, columns: int) -> Array:
             out[s, place : place + wide] = part[s].reshape(-1, wide)
             place += wide
     return out
-
-
-def _embedding(frame: Frame, name: str, where: str) -> Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    column = frame[name].to_arrow()
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    lengths = pc.unique(pc.list_value_length(whole)).to_pylist()
-    if len(lengths) != 1 or not lengths[0]:
-        raise InputError(
-            f"Every row of {name!r} of {where} must hold a list of the same length. Found lengths "
-            f"{', '.join(map(str, lengths[:4]))}."
-        )
-    flat = whole.flatten()
-    try:
-        values = np.asarray(flat.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(
-            f"The lists in {name!r} of {where} must hold numbers. Found {flat.type}."
-        ) from None
-    matrix = values.reshape(len(frame), int(lengths[0]))
-    bad = ~np.isfinite(matrix).all(axis=1)
-    if bad.any():
-        raise InputError(
-            f"Column {name!r} of {where} must be finite. Row {int(np.argmax(bad))} is not "
-            f"({int(bad.sum())} of {len(bad)} rows). Remove or repair these rows."
-        )
-    return matrix
 
 
 def shared_rows(first: Array, second: Array) -> int:

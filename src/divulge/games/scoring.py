@@ -87,12 +87,11 @@ def losses(
     if asked.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     answers = base.ask(asked, base.shown(asked, frame, features, text, where))
-    if asked.gives == "losses":
-        assert answers.losses is not None
+    if answers.losses is not None:
         return answers.losses
-    if asked.gives == "tokens":
-        assert answers.tokens is not None
+    if answers.tokens is not None:
         return np.asarray(-np.nanmean(answers.tokens, axis=1))
+    require(label is not None, f"{asked.name} gives probabilities: name the label column.")
     assert label is not None
     assert answers.log_probabilities is not None
     tables.require_columns(frame, [label], where)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -156,10 +157,14 @@ def log_softmax(logits: Any) -> Array:
 
 
 def matrix(records: Frame, where: str = "the table") -> Array:
-    """The columns as numbers, for a model that reads an array."""
-    return np.column_stack(
-        [tables.numbers(records, c, where, finite=False) for c in records.columns]
-    )
+    """The columns as numbers, for a model that reads an array; lists of numbers are spread."""
+    blocks = [
+        tables.lists(records, c, where, finite=False)
+        if isinstance(records.schema[c], nw.List | nw.Array)
+        else tables.numbers(records, c, where, finite=False)
+        for c in records.columns
+    ]
+    return np.column_stack(blocks)
 
 
 def codes(

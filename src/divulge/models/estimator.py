@@ -39,23 +39,46 @@ class Estimator:
 
 @dataclass(frozen=True)
 class Function:
-    """A callable that returns a loss per row, given the rows as the user's kind of table."""
+    """A callable, given the rows as the user's kind of table.
+
+    It returns a loss per row, or a matrix of probabilities with one column per class. Which of the
+    two is known from its attribute ``gives``, or else from its first answer; ``classes``, if it has
+    such an attribute, names the columns.
+    """
 
     function: Callable[[Any], Any] = field(repr=False)
     name: str = "the model"
     reads: Reads = "rows"
-    gives: Gives = "losses"
-    classes: None = None
     batch: int = 1 << 62
+    _seen: dict[str, Gives] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def gives(self) -> Gives:
+        """What it says it gives, or was seen to give; losses before the first answer."""
+        found = getattr(self.function, "gives", None) or self._seen.get("gives", "losses")
+        require(
+            found in ("losses", "probabilities"),
+            f"A function gives 'losses' or 'probabilities'. Found {found!r}.",
+        )
+        return found
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """What the columns of its probabilities stand for, if it says so."""
+        found = getattr(self.function, "classes", None)
+        return None if found is None else tuple(found)
 
     def ask(self, records: Frame) -> Answers:
         """What the function returns."""
-        out = np.asarray(self.function(nw.to_native(records)), dtype=float).ravel()
+        out = np.asarray(self.function(nw.to_native(records)), dtype=float)
+        if out.ndim == 2 and out.shape[1] > 1:
+            self._seen["gives"] = "probabilities"
+            return Answers(log_probabilities=logarithms(out, self.name))
         require(
             out.size == len(records),
             f"The model must return one loss per row: {len(records)}. Found {out.size}.",
         )
-        return Answers(losses=out)
+        return Answers(losses=out.ravel())
 
 
 def adapt(model: Any, name: str = "the model") -> Model:

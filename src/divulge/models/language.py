@@ -33,11 +33,15 @@ class Answers:
     """What a model says of records.
 
     ``log_probabilities[i, j]`` belongs to token j + 1 of record i given the tokens before it; NaN
-    beyond the end of a short record. ``embeddings`` are mean last hidden states.
+    beyond the end of a short record. ``embeddings`` are mean last hidden states. ``means`` and
+    ``deviations``, where asked for, are those of the log-probability of a token that the model
+    draws itself at the same place.
     """
 
     log_probabilities: Array
     embeddings: Array
+    means: Array | None = None
+    deviations: Array | None = None
 
     @property
     def losses(self) -> Array:
@@ -71,9 +75,16 @@ class LanguageModel:
         return encode(self.tokenizer, texts, self.name)
 
     def ask(
-        self, records: Records, *, progress: Callable[[int, int], None] | None = None
+        self,
+        records: Records,
+        *,
+        vocabulary: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Answers:
-        """Log-probabilities and embeddings of texts or of rows of token ids."""
+        """Log-probabilities and embeddings of texts or of rows of token ids.
+
+        With ``vocabulary`` also the moments over all tokens that Min-K%++ needs.
+        """
         import torch
 
         ids, lengths = self._matrix(records)
@@ -81,7 +92,8 @@ class LanguageModel:
         rows = self.batch or max(1, LOGITS // (self.vocabulary * width))
         device = next(self.network.parameters()).device
         found = np.full((count, width - 1), np.nan)
-        means: list[Array] = []
+        hiddens: list[Array] = []
+        moments = np.full((2, *found.shape), np.nan) if vocabulary else None
         training = self.network.training
         self.network.eval()
         try:
@@ -101,13 +113,21 @@ class LanguageModel:
                     chosen = logits.gather(2, block[:, 1:, None])[..., 0]
                     own = (chosen - logits.logsumexp(2)).cpu().numpy()
                     found[some] = np.where(inside[:, 1:], own, np.nan)
+                    if moments is not None:
+                        every = logits.log_softmax(2)
+                        weight = every.exp()
+                        mean = (weight * every).sum(2)
+                        spread = (weight * (every - mean[..., None]).square()).sum(2).sqrt()
+                        both = torch.stack([mean, spread]).cpu().numpy()
+                        moments[:, some] = np.where(inside[:, 1:], both, np.nan)
                     hidden = out.hidden_states[-1].float() * mask[..., None]
-                    means.append((hidden.sum(1) / mask.sum(1, keepdim=True)).cpu().numpy())
+                    hiddens.append((hidden.sum(1) / mask.sum(1, keepdim=True)).cpu().numpy())
                     if progress is not None:
                         progress(min(start + rows, count), count)
         finally:
             self.network.train(training)
-        return Answers(found, np.concatenate(means).astype(float))
+        embeddings = np.concatenate(hiddens).astype(float)
+        return Answers(found, embeddings, *(() if moments is None else moments))
 
     def losses(self, records: Records) -> Array:
         """Mean loss per token of every record."""
@@ -147,10 +167,16 @@ class LanguageModel:
 def load(path: str | os.PathLike[str], *, device: str = "cpu") -> LanguageModel:
     """A causal language model from a local directory; InputError that says what is wrong."""
     place = Path(path)
+    network = load_network(place, "AutoModelForCausalLM")
+    return LanguageModel(network.to(device).eval(), load_tokenizer(place), place.name)
+
+
+def load_network(place: Path, kind: str) -> Any:
+    """A network of one of the Auto classes; InputError unless all of its weights are there."""
     check_directory(place)
     torch, transformers = libraries()
     try:
-        network, info = transformers.AutoModelForCausalLM.from_pretrained(
+        network, info = getattr(transformers, kind).from_pretrained(
             place,
             local_files_only=True,
             trust_remote_code=False,
@@ -167,7 +193,7 @@ def load(path: str | os.PathLike[str], *, device: str = "cpu") -> LanguageModel:
         f"{place} does not hold all weights of its model: {', '.join(missing[:3])} "
         f"({len(missing)} missing or of another shape).",
     )
-    return LanguageModel(network.to(device).eval(), load_tokenizer(place), place.name)
+    return network
 
 
 def load_tokenizer(place: Path) -> Any:
@@ -197,15 +223,15 @@ def encode(tokenizer: Any, texts: Sequence[str], name: str) -> list[list[int]]:
     return list(found["input_ids"])
 
 
-def check_directory(place: Path) -> None:
-    """InputError unless the directory holds a configuration and safetensors weights."""
+def check_directory(place: Path) -> dict[str, Any]:
+    """The configuration of a directory; InputError unless it holds safetensors weights too."""
     require(place.exists(), f"There is no directory {place}.")
     require(
         place.is_dir(),
         f"{place} is a file. A language model is a directory with config.json and safetensors.",
     )
     require((place / "config.json").exists(), f"{place} holds no config.json.")
-    _json(place / "config.json")
+    configuration = _json(place / "config.json")
     require(
         not (place / "adapter_config.json").exists(),
         f"{place} holds an adapter, not a whole model: merge it into its base model first.",
@@ -219,7 +245,7 @@ def check_directory(place: Path) -> None:
                 f"{place / INDEX} names {name!r}, which is no safetensors file beside it.",
             )
     if any(place.glob("*.safetensors")):
-        return
+        return configuration
     pickles = sorted(p.name for pattern in PICKLES for p in place.glob(pattern))
     if pickles:
         raise InputError(
