@@ -87,17 +87,17 @@ class Pace:
         time.sleep(max(0.0, turn - time.monotonic()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Endpoint:
     """An address, the name of the variable that holds its key, and limits."""
 
-    url: str = field(repr=False)
+    url: str
     """With its query string, which may hold a secret and is shown nowhere."""
     key_variable: str | None = None
     key_header: str = "Authorization"
     """``Authorization`` gets ``Bearer`` and the key, any other header the key alone."""
     limits: Limits = Limits()
-    pace: Pace = field(default_factory=Pace, repr=False, compare=False)
+    pace: Pace = field(default_factory=Pace, compare=False)
     allow_plain_key: bool = False
 
     def __post_init__(self) -> None:
@@ -130,6 +130,9 @@ class Endpoint:
                 f"{self.address} is not encrypted: the key would be sent for anyone on the way to "
                 "read. Use https://, or pass --allow-plain-key inside a network you trust.",
             )
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.address!r}, key_variable={self.key_variable!r})"
 
     @property
     def address(self) -> str:

@@ -82,8 +82,8 @@ class ScoringServer:
 
     def _are_labels(self, found: list[Any]) -> bool:
         """One value per record is a probability only if two classes are named and it can be one."""
-        numbers = all(type(v) in (int, float) for v in found)
-        two = self.classes is not None and len(self.classes) == 2
-        if self.outputs == "logits" and numbers and two:
+        if len(self.classes or ()) != 2 or not all(type(v) in (int, float) for v in found):
+            return True
+        if self.outputs == "logits":
             return False
-        return not (numbers and two and any(v not in (0, 1) for v in found))
+        return not all(0 <= v <= 1 for v in found) or all(v in (0, 1) for v in found)

@@ -75,7 +75,7 @@ def exchange(
             with connection.getresponse() as response:
                 return _read(response, most)
     except TimeoutError:
-        raise Unreachable(f"gave no whole answer within {seconds:g} seconds") from None
+        raise Unreachable(f"gave no whole answer within {seconds:.1f} seconds") from None
     except ssl.SSLCertVerificationError as error:
         raise Refused(f"has no TLS certificate to trust ({error.verify_message})") from None
     except socket.gaierror as error:
