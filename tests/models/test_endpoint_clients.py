@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -82,10 +83,13 @@ def test_triton_client_and_ours_read_the_same(iris):
 @pytest.fixture(scope="module", params=["predict_proba", "predict"])
 def mlflow_server(request, iris, tmp_path_factory):
     """``mlflow models serve`` in a process of its own."""
-    mlflow = pytest.importorskip("mlflow", reason="needs the extra 'endpoints-test'")
-    pytest.importorskip("mlflow.sklearn", reason="needs the extra 'endpoints-test'")
     folder = tmp_path_factory.mktemp("mlflow") / request.param
-    mlflow.sklearn.save_model(iris[0], folder, pyfunc_predict_fn=request.param)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mlflow warns of its own type hints
+        flavour = pytest.importorskip("mlflow.sklearn", reason="needs the extra 'endpoints-test'")
+        flavour.save_model(
+            iris[0], folder, pyfunc_predict_fn=request.param, pip_requirements=["scikit-learn"]
+        )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
