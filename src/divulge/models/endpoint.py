@@ -25,7 +25,7 @@ import numpy as np
 
 from divulge.errors import InputError, require
 from divulge.models.base import Answers
-from divulge.models.transport import Place, Refused, Reply, Unreachable, exchange
+from divulge.models.transport import Place, Refused, Reply, TooLarge, Unreachable, exchange
 
 AGAIN = (408, 429, 500, 502, 503, 504)
 """Statuses after which the same request may succeed."""
@@ -171,6 +171,12 @@ class Endpoint:
                 left = max(1e-3, min(limits.timeout, end - time.monotonic()))
                 reply = exchange(
                     place, method, target, self._headers(body), body, seconds=left, most=most
+                )
+            except TooLarge as error:
+                self.fail(
+                    str(error),
+                    then="Where that is a sound answer, name the classes, for more are then "
+                    "expected (--classes), or ask about fewer records at once (--batch).",
                 )
             except Refused as error:
                 self.fail(str(error))

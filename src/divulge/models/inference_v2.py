@@ -41,6 +41,8 @@ class InferenceV2:
     """The output that holds the probabilities; None where the server lists no outputs."""
     outputs: Outputs = "probabilities"
     classes: tuple[Any, ...] | None = None
+    width: int = 0
+    """Numbers per record in that output, where the server says how many."""
     per_request: int = PER_REQUEST
     connections: int = 4
     reads: Reads = "features"
@@ -110,7 +112,9 @@ class InferenceV2:
 
     def _ask(self, part: slice, body: bytes) -> Answers:
         rows = part.stop - part.start
-        answer = self.endpoint.post("/infer", body, most=expected(rows))
+        answer = self.endpoint.post(
+            "/infer", body, most=expected(rows, len(self.classes or ()) or self.width)
+        )
         listed = answer.get("outputs") if isinstance(answer, dict) else None
         if not isinstance(listed, list) or not all(isinstance(o, dict) for o in listed):
             self.endpoint.fail("must answer with a list of outputs", answer)
@@ -178,8 +182,9 @@ def open_inference_v2(
         output = _chosen(endpoint, names)
     elif output is not None and names and output not in names:
         endpoint.fail(f"has no output {output!r}", sorted(names))
+    width = max(0, names[output].shape[-1]) if output in names else 0
     return InferenceV2(
-        endpoint, inputs, output, outputs, classes, batch or PER_REQUEST, connections
+        endpoint, inputs, output, outputs, classes, width, batch or PER_REQUEST, connections
     )
 
 

@@ -16,13 +16,13 @@ from divulge.tables import Frame
 Array = npt.NDArray[np.float64]
 Outputs = Literal["probabilities", "logits"]
 OUTPUTS: tuple[Outputs, ...] = ("probabilities", "logits")
-PER_ROW, PER_REPLY = 1 << 16, 1 << 16
-"""Bytes of a reply expected at most per record, and beside the records."""
+PER_ROW, PER_CLASS, PER_REPLY = 1 << 16, 64, 1 << 16
+"""Bytes of a reply expected at most per record, or per class of a record, and beside them."""
 
 
-def expected(rows: int) -> int:
-    """Most bytes of a reply about so many records."""
-    return PER_REPLY + PER_ROW * rows
+def expected(rows: int, classes: int) -> int:
+    """Most bytes of a reply about so many records, with as many classes as are known of."""
+    return PER_REPLY + rows * max(PER_ROW, PER_CLASS * classes)
 
 
 def read(endpoint: Endpoint, values: Any, rows: int, outputs: Outputs) -> Array:

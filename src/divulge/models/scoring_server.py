@@ -61,7 +61,7 @@ class ScoringServer:
 
     def _ask(self, part: slice, body: bytes) -> Answers:
         rows = part.stop - part.start
-        answer = self.endpoint.post("", body, most=expected(rows))
+        answer = self.endpoint.post("", body, most=expected(rows, len(self.classes or ())))
         found = answer.get("predictions") if isinstance(answer, dict) else None
         if not isinstance(found, list) or len(found) != rows:
             self.endpoint.fail(f"must answer with {rows} predictions", answer)

@@ -29,6 +29,10 @@ class Refused(Exception):
     """The server broke a rule of this client; to ask again would not help."""
 
 
+class TooLarge(Refused):
+    """More bytes came, or were announced, than are expected."""
+
+
 class Unreachable(Exception):
     """There was no whole reply; to ask again may help."""
 
@@ -98,12 +102,12 @@ def _read(response: http.client.HTTPResponse, most: int) -> Reply:
         raise Refused("sent a compressed answer, which was not asked for and is not unpacked")
     declared = response.length
     if declared is not None and declared > most:
-        raise Refused(f"announced an answer of {declared} bytes; at most {most} are expected")
+        raise TooLarge(f"announced an answer of {declared} bytes; at most {most} are expected")
     body = bytearray()
     while block := response.read(BLOCK):
         body += block
         if len(body) > most:
-            raise Refused(f"sent more than the {most} bytes that are expected at most")
+            raise TooLarge(f"sent more than the {most} bytes that are expected at most")
     if declared is not None and len(body) < declared:
         raise Unreachable("broke off in the middle of its answer")
     return Reply(
@@ -205,5 +209,5 @@ class _Counted(io.RawIOBase):
         found = self._plain.recv_into(buffer)
         self._seen += found
         if self._seen > self._most:
-            raise Refused(f"sent more than the {self._most - HEADERS} bytes expected at most")
+            raise TooLarge(f"sent more than the {self._most - HEADERS} bytes expected at most")
         return found
