@@ -262,6 +262,13 @@ def test_nobody_listens():
             model.ask(RECORDS)
 
 
+def test_a_handshake_that_never_ends():
+    with hostile(waits) as url:
+        place = f"{url.replace('http:', 'https:')}/invocations"
+        with pytest.raises(InputError, match=r"no whole answer within 0\.4 seconds"):
+            ScoringServer(Endpoint(place, limits=LIMITS)).ask(RECORDS)
+
+
 def test_proxies_of_the_environment_are_not_used(monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

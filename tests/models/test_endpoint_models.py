@@ -285,13 +285,13 @@ def test_large_requests_are_cut(iris, monkeypatch):
 
 
 def test_many_classes():
-    wide = np.full(5000, 1 / 5000).tolist()
+    wide = np.full(5003, 1 / 5003).tolist()
     with mlflow_like(lambda frame: [wide] * len(frame["data"])) as (url, _):
         records = tables.read({"x": [1.0, 2.0]})
         with pytest.raises(InputError, match=r"bytes.*--classes.*--batch"):
             open_endpoint(f"{url}/invocations").ask(records)
-        named = open_endpoint(f"{url}/invocations", classes=range(5000)).ask(records)
-    np.testing.assert_allclose(np.exp(named.log_probabilities), 1 / 5000)
+        named = open_endpoint(f"{url}/invocations", classes=range(5003)).ask(records)
+    np.testing.assert_allclose(np.exp(named.log_probabilities), 1 / 5003)
 
 
 def test_another_header_for_the_key_and_the_query(iris, monkeypatch):
