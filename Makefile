@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost mst language dpsgd selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost mst language dpsgd endpoints selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -57,6 +57,11 @@ language: $(VENV)/.developing
 dpsgd: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
+
+# The clients of OpenAI and Triton and MLflow's server take some 200 MB, so `make test` goes without.
+endpoints: $(VENV)/.developing
+	$(PIP) install --editable '.[endpoints-test]'
+	$(BIN)/python -m pytest tests/models -k endpoint
 
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
