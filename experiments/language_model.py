@@ -173,7 +173,7 @@ def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]
             references=[Source(str(public))],
             text="text",
             attacks=SCORES,
-            keep=run.out / "pieces",
+            cache=run.out / "pieces",
         )
         assert scored is not None
         for arm in ARMS:

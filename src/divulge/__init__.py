@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         pieces,
         report,
         result,
+        scores,
         selftest,
         shift,
         tables,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
     from divulge.result import Result
+    from divulge.scores import score
 
 _FUNCTIONS = {
     "attribute": "divulge.games.attribute",
@@ -44,6 +46,7 @@ _FUNCTIONS = {
     "membership": "divulge.games.membership",
     "synthetic": "divulge.games.synthetic",
     "retraining": "divulge.games.retraining",
+    "score": "divulge.scores",
     "Result": "divulge.result",
 }
 
@@ -71,6 +74,8 @@ __all__ = [
     "report",
     "result",
     "retraining",
+    "score",
+    "scores",
     "selftest",
     "shift",
     "synthetic",

@@ -89,7 +89,7 @@ def score(
     population: Any = None,
     columns: Sequence[str] | None = None,
     rows: int = ROWS,
-    keep: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
     engine: Engine = SERIAL,
     progress: Progress | None = None,
 ) -> Frame | None:
@@ -100,7 +100,7 @@ def score(
     attack, in the attack's own sign. ``attacks="all"`` takes every attack that has what it needs.
     ``references``, ``shadows`` (with the columns that say which records each trained on) and
     ``population`` are what some attacks need; ``divulge attacks`` lists them. With a folder
-    ``keep`` a second run repeats nothing.
+    ``cache`` a second run repeats nothing.
     """
     require(rows >= 1, f"rows must be at least 1. Found {rows!r}.")
     if out is not None:
@@ -117,7 +117,7 @@ def score(
     )
     chunks = _chunks(data, members, nonmembers, rows)
     job = prepared(question, chunks.first(FIRST), attacks, population)
-    pieces = Pieces(None if keep is None else Path(keep))
+    pieces = Pieces(None if cache is None else Path(cache))
     made = _scored(job, chunks, pieces, engine, progress)
     shaped = (_table(chunk, scores, columns) for chunk, scores in made)
     if out is None:
@@ -231,10 +231,13 @@ def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Score
     start = 0
     for chunk, found in whole:
         some = slice(start, start + len(chunk))
-        yield chunk, {
-            name: pooled[name][some] if name in pooled else found[_SCORE + name]
-            for name in job.attacks
-        }
+        yield (
+            chunk,
+            {
+                name: pooled[name][some] if name in pooled else found[_SCORE + name]
+                for name in job.attacks
+            },
+        )
         start += len(chunk)
 
 

@@ -74,12 +74,18 @@ def observe(
     if "lowered" in needs and question.text is not None and answers.tokens is not None:
         small = frame.with_columns(nw.col(question.text).str.to_lowercase())
         lowered = _asked(question, target, small, where, None)
+
+    def beside(model: Any, role: str) -> Answers:
+        return _beside(question, target, model, role, frame, where)
+
     return Observed(
         target=answers,
         labels=labels,
         texts=_texts(question, [frame]),
         lowered=lowered,
-        references=tuple(_beside(question, target, r, "reference", frame, where) for r in references),
+        references=tuple(
+            _beside(question, target, r, "reference", frame, where) for r in references
+        ),
         shadows=tuple(_beside(question, target, s, "shadow", frame, where) for s in shadows),
         inside=_inside(frame, question, where, outside) if shadows else None,
         population=population,

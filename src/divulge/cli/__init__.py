@@ -18,6 +18,7 @@ from divulge.cli import (
     membership,
     report,
     retraining,
+    score,
     selftest,
     synthetic,
 )
@@ -47,6 +48,7 @@ def _root(
     pass
 
 
+app.command("score")(score.command)
 app.command("membership")(membership.command)
 app.command("attribute")(attribute.command)
 app.command("synthetic")(synthetic.command)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import options, output
+from divulge.cli import opening, options, output
 from divulge.errors import InputError
 
 
 def command(
-    model: options.Model,
+    model: opening.Place,
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Where the table goes: .parquet or .csv.")
     ],
@@ -50,9 +50,10 @@ def command(
     rows: Annotated[int, typer.Option(help="Records in one piece of work.")] = 65_536,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
-    option: options.ModelOptions = None,
-    keep: options.Keep = None,
-    n_jobs: options.Jobs = 1,
+    with_: opening.With = None,
+    cache: options.Cache = options.CACHE,
+    no_cache: options.NoCache = False,
+    n_jobs: options.NJobs = 1,
     backend: options.Backend = "loky",
     address: options.Address = None,
 ) -> None:
@@ -62,9 +63,10 @@ def command(
     """
     from divulge.report import progress
     from divulge.scores import score
+    from divulge.work import Engine
 
     def source(where: str) -> object:
-        return options.source(where, trust, allow_pickle, option)
+        return opening.source(where, trust, allow_pickle, with_)
 
     shadows = [_shadow(given) for given in shadow or ()]
     with progress.bar("scoring") as advance:
@@ -84,8 +86,8 @@ def command(
             population=population,
             columns=output.words(columns) or None,
             rows=rows,
-            keep=keep,
-            engine=options.engine(backend, n_jobs, address),
+            cache=None if no_cache else cache,
+            engine=Engine(backend, n_jobs, address),
             progress=advance,
         )
     typer.echo(f"Wrote {out}", err=True)

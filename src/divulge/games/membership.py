@@ -66,8 +66,9 @@ def membership(
     is one column or several, or comes from ``model``: a file (``divulge.models.Source``), a fitted
     object with ``predict_proba`` or a callable that returns a loss per row; then ``score`` names
     attacks, ``label`` the column that the model predicts from the features, and ``text`` the column
-    that a model of texts reads. ``features`` are what the record alone shows, and what the correction for shift is fitted
-    on; ``propensity`` names a column with known probabilities of membership instead.
+    that a model of texts reads. ``features`` are what the record alone shows, and what the
+    correction for shift is fitted on; ``propensity`` names a column with known probabilities of
+    membership instead.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     ``attack="learned"`` lets the attack combine scores and features by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative

@@ -103,6 +103,24 @@ class Source:
         return digest.hexdigest()
 
 
+def identity(model: Any) -> str:
+    """What names a model in a kept piece: its file's digest, or that of its parameters.
+
+    Only scikit-learn's own classes are named by their parameters: the code of others may change.
+    """
+    if isinstance(model, Source):
+        how = {k: v for k, v in asdict(model).items() if k not in ("where", "trust")}
+        return json.dumps([model.fingerprint(), how], sort_keys=True, default=str)
+    if type(model).__module__.startswith("sklearn."):
+        import joblib
+
+        return str(joblib.hash(model))
+    raise InputError(
+        f"What a {type(model).__name__} answered cannot be named, so it cannot be kept: give the "
+        "model as a file, or keep nothing."
+    )
+
+
 _OPENED: dict[str, Model] = {}
 
 

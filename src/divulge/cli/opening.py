@@ -1,0 +1,85 @@
+"""How a command names a model: its place, what may be loaded, and ``--with`` for all the rest."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from divulge.errors import InputError
+
+if TYPE_CHECKING:
+    from divulge.models.source import Source
+
+PLACE = "A file, a folder, an address (http) or module:name."
+Place = Annotated[str, typer.Option("--model", help=f"The target: {PLACE[0].lower()}{PLACE[1:]}")]
+MaybePlace = Annotated[
+    str | None, typer.Option("--model", help=f"The target: {PLACE[0].lower()}{PLACE[1:]}")
+]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="NAME=VALUE",
+        help="How a model is opened, such as outputs=logits or api=kserve; repeatable.",
+    ),
+]
+
+_FIELDS = ("kind", "classes", "outputs", "class_name", "class_arguments", "device", "truncate")
+
+
+def source(
+    where: str, trust: Sequence[str] | None, allow_pickle: bool, given: Sequence[str] | None
+) -> Source:
+    """The model that a command line names."""
+    from divulge.models.source import Source
+
+    own: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    known: dict[str, Callable[[str], Any]] = {**dict.fromkeys(_FIELDS, str), **_endpoint_options()}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise InputError(
+                f"--with is NAME=VALUE, where NAME is one of {', '.join(known)}. Found {text!r}."
+            )
+        if name == "classes":
+            own[name] = tuple(word.strip() for word in value.split(",") if word.strip())
+        elif name == "truncate":
+            own[name] = _truth(name, value)
+        elif name in _FIELDS:
+            own[name] = value
+        else:
+            options[name] = _number(name, value, known[name])
+    return Source(
+        where, trust=tuple(trust or ()), allow_pickle=allow_pickle, options=options, **own
+    )
+
+
+def _endpoint_options() -> dict[str, Callable[[str], Any]]:
+    """What an endpoint can be told, by the annotations of the function that opens it."""
+    from divulge.models.endpoints import open_endpoint
+
+    found: dict[str, Callable[[str], Any]] = {}
+    for name, parameter in inspect.signature(open_endpoint).parameters.items():
+        kind = str(parameter.annotation).removesuffix(" | None")
+        if name != "url" and name not in _FIELDS:
+            found[name] = {"float": float, "int": int, "bool": bool}.get(kind, str)
+    return found
+
+
+def _number(name: str, value: str, kind: Callable[[str], Any]) -> Any:
+    if kind is bool:
+        return _truth(name, value)
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"--with {name} must be a number. Found {value!r}.") from None
+
+
+def _truth(name: str, value: str) -> bool:
+    if value.lower() not in ("yes", "no", "true", "false"):
+        raise InputError(f"--with {name} is yes or no. Found {value!r}.")
+    return value.lower() in ("yes", "true")
