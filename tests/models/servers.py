@@ -71,9 +71,12 @@ def hostile(script: Callable[[Any], None]) -> Iterator[str]:
         def handle(self) -> None:
             try:
                 self.request.settimeout(5)
-                head = b""
-                while b"\r\n\r\n" not in head:
-                    head += self.request.recv(65536)
+                stream = self.request.makefile("rb")
+                length = 0
+                while (line := stream.readline()) not in (b"\r\n", b""):
+                    name, _, value = line.partition(b":")
+                    length = int(value) if name.lower() == b"content-length" else length
+                stream.read(length)  # what is left unread would turn the end into a reset
                 script(self.request)
             except OSError:
                 pass
@@ -131,6 +134,10 @@ class CompletionsServer:
     """Refuses max_tokens 0."""
     echo: str = "yes"
     """"yes", "refused" (an error), "ignored" (the model's own tokens only) or "null"."""
+    counts_a_token: bool = False
+    """Writes at least one token and counts it, but shows none where none was asked for (vLLM)."""
+    shows_a_token: bool = False
+    """Writes at least one token and shows it."""
     prompt_logprobs: bool = False
     """Knows vLLM's parameter."""
     backwards: bool = False
@@ -154,7 +161,7 @@ class CompletionsServer:
         self.seen.append(len(prompts))
         choices = [self._choice(i, p, body) for i, p in enumerate(prompts)]
         read = sum(len(self.model.tokens(p)) for p in prompts)
-        written = body["max_tokens"] * len(prompts)
+        written = self._written(body, self.counts_a_token or self.shows_a_token) * len(prompts)
         return 200, {
             "id": "cmpl-1",
             "object": "text_completion",
@@ -168,12 +175,17 @@ class CompletionsServer:
             },
         }
 
+    @staticmethod
+    def _written(body: dict[str, Any], at_least_one: bool) -> int:
+        return max(body["max_tokens"], int(at_least_one))
+
     def _choice(self, index: int, prompt: str, body: dict[str, Any]) -> dict[str, Any]:
         echoed = bool(body.get("echo")) and self.echo in ("yes", "null")
         tokens = self.model.tokens(prompt) if echoed else []
         values = self.model.log_probabilities(prompt) if echoed else []
-        tokens = tokens + [" and"] * body["max_tokens"]
-        values = values + [-1.25] * body["max_tokens"]
+        written = self._written(body, self.shows_a_token)
+        tokens = tokens + [" and"] * written
+        values = values + [-1.25] * written
         offsets = [0, *np.cumsum([len(t) for t in tokens[:-1]]).tolist()] if tokens else []
         found: dict[str, Any] = {
             "index": index,

@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,9 @@ from divulge.models.scoring_server import ScoringServer
 
 KEY = "sk-live-Qx7Rt9Lm2Zp4Vb8N"
 VARIABLE = "DIVULGE_TEST_KEY"
-LIMITS = Limits(timeout=0.4, patience=5, attempts=2, wait=0.01, longest_wait=0.2)
+LIMITS = Limits(timeout=10, patience=30, attempts=2, wait=0.01, longest_wait=0.2)
+HASTY = replace(LIMITS, timeout=0.4)
+"""Where it is the deadline that ends it."""
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 RECORDS = tables.read({"x": [1.0, 2.0]})
 
@@ -183,7 +186,7 @@ def test_one_clear_error_in_time_and_without_the_key(name, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     script, words = SCENARIOS[name]
     with hostile(script) as url:
-        model = model_at(url)
+        model = model_at(url, HASTY if "within" in words else LIMITS)
         with pytest.raises(InputError, match=words) as caught:
             model.ask(RECORDS)
     said = str(caught.value)
@@ -266,7 +269,7 @@ def test_a_handshake_that_never_ends():
     with hostile(waits) as url:
         place = f"{url.replace('http:', 'https:')}/invocations"
         with pytest.raises(InputError, match=r"no whole answer within 0\.4 seconds"):
-            ScoringServer(Endpoint(place, limits=LIMITS)).ask(RECORDS)
+            ScoringServer(Endpoint(place, limits=HASTY)).ask(RECORDS)
 
 
 def test_proxies_of_the_environment_are_not_used(monkeypatch):

@@ -55,6 +55,8 @@ def table(x):
     [
         ({}, "echo"),
         ({"backwards": True}, "echo"),
+        ({"counts_a_token": True}, "echo"),
+        ({"shows_a_token": True}, "echo and drop"),
         ({"wants_a_token": True}, "echo and drop"),
         ({"echo": "refused", "prompt_logprobs": True}, "prompt_logprobs"),
         ({"echo": "ignored", "prompt_logprobs": True}, "prompt_logprobs"),

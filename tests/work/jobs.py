@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
+import numpy as np
+
 
 def sums():
     """A task whose result depends on its own seed only, linear algebra included."""
@@ -46,3 +52,27 @@ def same(first, second):
         assert a["seed"] == b["seed"]
         assert a["value"].tobytes() == b["value"].tobytes()
     return True
+
+
+def audited(folder, *options):
+    """The JSON of a membership audit by the command line, without the command itself."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 2))
+    member = rng.random(1500) < 1.0 / (1.0 + np.exp(-x[:, 0]))
+    loss = rng.normal(size=1500) - 1.5 * member
+    rows = np.column_stack([member, loss, x])
+    header = "member,loss,x_0,x_1"
+    np.savetxt(folder / "scores.csv", rows, fmt="%.9g", delimiter=",", header=header, comments="")
+    words = ["membership", "scores.csv", "--features", "x_*", "--bootstrap", "40", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "divulge", *words, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    result = json.loads(done.stdout)
+    del result["provenance"]["command"]
+    return json.dumps(result)

@@ -19,7 +19,7 @@ from divulge.work import SERIAL, Engine
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import deadly, same, sums
+from jobs import audited, deadly, same, sums
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -91,6 +91,12 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
 
 def test_a_local_cluster_without_an_address(expected):
     assert same(list(Engine("dask", n_jobs=2).run(sums(), range(6))), expected[:6])
+
+
+def test_the_command_says_the_same(engine, tmp_path):
+    here = audited(tmp_path, "--backend", "serial", "--no-cache")
+    there = audited(tmp_path, "--backend", "dask", "--address", engine.address, "--no-cache")
+    assert here == there
 
 
 def test_nobody_at_the_address():

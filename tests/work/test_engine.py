@@ -15,7 +15,7 @@ from divulge.work import SERIAL, Engine, engine
 from divulge.work.parcel import call, compare, one_thread, opened, pack
 
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import deadly, same, sums
+from jobs import audited, deadly, same, sums
 
 TWO = Engine("loky", 2)
 
@@ -189,3 +189,16 @@ def test_threads_are_given_back():
     with one_thread():
         pass
     assert [i["num_threads"] for i in threadpool_info()] == before
+
+
+def test_the_command_resumes_and_says_the_same(tmp_path):
+    options = ("--backend", "loky", "--n-jobs", "2")
+    first = audited(tmp_path, *options)
+    kept = sorted((tmp_path / ".divulge").glob("bootstrap-*.piece"))
+    assert len(kept) == 40
+    times = [p.stat().st_mtime_ns for p in kept]
+    kept[0].write_bytes(b"damaged")
+    assert audited(tmp_path, *options) == first
+    assert [p.stat().st_mtime_ns for p in kept[1:]] == times[1:]
+    assert kept[0].stat().st_mtime_ns != times[0]
+    assert audited(tmp_path, "--backend", "serial", "--no-cache") == first

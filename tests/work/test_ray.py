@@ -12,7 +12,7 @@ from divulge.work import SERIAL, Engine
 
 pytest.importorskip("ray", reason="needs the extra ray")
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import deadly, same, sums
+from jobs import audited, deadly, same, sums
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -68,6 +68,12 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
 
 def test_a_cluster_of_its_own_without_an_address(expected):
     assert same(list(Engine("ray", n_jobs=2).run(sums(), range(6))), expected[:6])
+
+
+def test_the_command_says_the_same(engine, tmp_path):
+    here = audited(tmp_path, "--backend", "serial", "--no-cache")
+    there = audited(tmp_path, "--backend", "ray", "--address", engine.address, "--no-cache")
+    assert here == there
 
 
 def test_nobody_at_the_address():

@@ -114,19 +114,12 @@ class Completions:
         """The log-probabilities of one text, checked."""
         found = self._listed(choice)
         usage = answer.get("usage")
-        usage = usage if isinstance(usage, dict) else {}
-        read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if self.way == "echo" and type(written) is int and written > 0:
-            self.endpoint.fail(
-                f"wrote {written} tokens where none were asked for, so that the text's own cannot "
-                "be told apart",
-                kind=Declined,
-            )
+        read = usage.get("prompt_tokens") if isinstance(usage, dict) else None
         if self.way == "echo and drop":
             found = found[:read] if type(read) is int and read > 0 else found[:-1]
-        if count == 1 and type(read) is int and len(found) < read:
+        if count == 1 and type(read) is int and len(found) != read:
             self.endpoint.fail(
-                f"gave log-probabilities of {len(found)} of the text's {read} tokens",
+                f"gave log-probabilities of {len(found)} tokens, but the text has {read}",
                 then=NEEDED,
                 kind=Declined,
             )

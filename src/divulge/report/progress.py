@@ -1,4 +1,4 @@
-"""A progress bar on stderr; silent where stderr is not a terminal."""
+"""A progress bar on stderr with rate and time left; silent where stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -6,41 +6,61 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class Rate(ProgressColumn):
+    """How many per second, or how many seconds each where they are slow."""
+
+    def render(self, task: Task) -> Text:
+        return Text(rate(task.finished_speed or task.speed), style="progress.data.speed")
+
+
+def rate(speed: float | None) -> str:
+    """A speed in words; nothing while it is unknown."""
+    if not speed:
+        return ""
+    return f"{speed:.3g}/s" if speed >= 1.0 else f"{1.0 / speed:.3g} s each"
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield ``advance(done, total)``."""
+def stages(first: str = "reading") -> Iterator[Callable[[str, int, int], None]]:
+    """Yield ``advance(stage, done, total)``; one bar that changes its title."""
     console = Console(stderr=True)
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
     ) as shown:
-        task = shown.add_task(title, total=None)
+        task = shown.add_task(first, total=None)
+        now = first
 
-        def advance(done: int, total: int) -> None:
+        def advance(stage: str, done: int, total: int) -> None:
+            nonlocal now
+            if stage != now:  # another stage has a rate of its own
+                now = stage
+                shown.reset(task, description=stage)
             shown.update(task, completed=done, total=total)
 
         yield advance
 
 
 @contextmanager
-def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield ``advance(stage, done, total)``; one bar that changes its title."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as shown:
-        task = shown.add_task("reading", total=None)
-
-        def advance(stage: str, done: int, total: int) -> None:
-            shown.update(task, description=stage, completed=done, total=total)
-
-        yield advance
+def bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield ``advance(done, total)``."""
+    with stages(title) as advance:
+        yield lambda done, total: advance(title, done, total)

@@ -1,0 +1,173 @@
+"""Files that are damaged or made to do harm: one clear error, nothing run, nothing huge."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model_data import NAMES, members, two_classes
+from sklearn.ensemble import RandomForestClassifier
+
+from divulge.errors import InputError
+from divulge.models import load, rehearsal
+
+PACKAGES = {
+    "skops": ("skops",),
+    "json": ("xgboost",),
+    "ubj": ("xgboost",),
+    "txt": ("lightgbm",),
+    "cbm": ("catboost",),
+    "onnx": ("onnx", "onnxruntime", "skl2onnx"),
+    "pt2": ("torch",),
+    "safetensors": ("torch", "safetensors"),
+}
+
+
+def need(kind):
+    for package in PACKAGES[kind]:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+
+
+class Trap:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.place),))
+
+
+@pytest.mark.parametrize("protocol", [0, 4])
+@pytest.mark.parametrize("kind", [*PACKAGES, "pkl", "joblib", "pt", "pth", "bin"])
+def test_a_pickle_by_any_name_is_refused_and_runs_nothing(tmp_path, kind, protocol):
+    if kind in PACKAGES:
+        need(kind)
+    trap = tmp_path / "sprung"
+    place = tmp_path / f"model.{kind}"
+    place.write_bytes(pickle.dumps(Trap(trap), protocol=protocol))
+    with pytest.raises(InputError):
+        load(place, class_name="torch.nn:Identity")
+    assert not trap.exists()
+    pickle.loads(place.read_bytes())  # the trap works
+    assert trap.exists()
+
+
+def saved(kind, place):
+    """A small sound model of each kind."""
+    frame = two_classes()
+    seen = members(frame)
+    x, y = seen[NAMES].to_numpy(), seen["y"].to_numpy()
+    if kind in ("json", "ubj"):
+        import xgboost
+
+        xgboost.XGBClassifier(n_estimators=4, max_depth=3, n_jobs=1).fit(x, y).save_model(place)
+    elif kind == "txt":
+        import lightgbm
+
+        options = {"objective": "binary", "verbose": -1, "num_threads": 1}
+        lightgbm.train(options, lightgbm.Dataset(x, y), 4).save_model(place)
+    elif kind == "cbm":
+        import catboost
+
+        model = catboost.CatBoostClassifier(
+            iterations=4, depth=3, verbose=0, allow_writing_files=False
+        )
+        model.fit(x, y).save_model(place)
+    elif kind == "onnx":
+        import skl2onnx
+
+        forest = RandomForestClassifier(4, max_depth=3, random_state=0).fit(x, y)
+        made = skl2onnx.to_onnx(forest, x[:1].astype(np.float32), target_opset=17)
+        place.write_bytes(made.SerializeToString())
+    elif kind == "skops":
+        import skops.io
+
+        skops.io.dump(RandomForestClassifier(4, random_state=0).fit(x, y), place)
+    elif kind == "pt2":
+        import torch
+
+        torch.export.save(torch.export.export(torch.nn.Linear(5, 2), (torch.zeros(3, 5),)), place)
+    else:
+        import safetensors.torch
+        import torch
+
+        safetensors.torch.save_file(torch.nn.Linear(5, 2).state_dict(), place)
+    return place
+
+
+LINEAR = {"class_name": "torch.nn:Linear", "class_arguments": '{"in_features":5,"out_features":2}'}
+
+
+@pytest.mark.parametrize("kind", PACKAGES)
+def test_a_sound_file_passes_and_a_truncated_one_is_an_error(tmp_path, kind):
+    need(kind)
+    place = saved(kind, tmp_path / f"model.{kind}")
+    assert load(place, **LINEAR) is not None
+    whole = place.read_bytes()
+    for share in (0.0, 0.2, 0.55, 0.9):
+        place.write_bytes(whole[: int(share * len(whole))])
+        if kind == "txt" and b"\nend of trees\n" in place.read_bytes():
+            continue  # what follows are the parameters of training
+        with pytest.raises(InputError, match="Cannot load"):
+            load(place, **LINEAR)
+
+
+def header(words, data=bytes(48)):
+    import json
+
+    text = json.dumps(words).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def tensor(shape, start, stop):
+    return {"dtype": "F32", "shape": shape, "data_offsets": [start, stop]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        (1 << 60).to_bytes(8, "little") + b"{}",
+        (1 << 27).to_bytes(8, "little") + b"{}",
+        header({"weight": tensor([2, 5], 0, 1 << 50), "bias": tensor([2], 40, 48)}),
+        header({"weight": tensor([1 << 40, 5], 0, 40), "bias": tensor([2], 40, 48)}),
+        header({"weight": tensor([2, 5], 8, 48), "bias": tensor([2], 0, 16)}),
+        header({"weight": tensor([2, 5], -40, 0), "bias": tensor([2], 40, 48)}),
+        header({"weight": {"dtype": "O", "shape": [], "data_offsets": [0, 48]}}),
+        header([1, 2]),
+    ],
+)
+def test_safetensors_that_lie_about_their_size(tmp_path, content):
+    need("safetensors")
+    place = tmp_path / "model.safetensors"
+    place.write_bytes(content)
+    with pytest.raises(InputError, match="Cannot load"):
+        load(place, **LINEAR)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("crash", r"library crashed \(exit code -11\)"),
+        ("swell", "more memory than a file of its size"),
+        ("ask", "RuntimeError: first line$"),
+    ],
+)
+def test_what_a_library_does_to_the_rehearsal_becomes_words(tmp_path, what, message):
+    place = tmp_path / "model.own"
+    place.write_text(what)
+    with pytest.raises(InputError, match=message):
+        rehearsal.rehearse("own_native", place)
+    place.write_text("nothing")
+    rehearsal.rehearse("own_native", place)
+
+
+def test_a_rehearsal_comes_to_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(rehearsal, "SECONDS", 1.0)
+    place = tmp_path / "model.own"
+    place.write_text("loop")
+    with pytest.raises(InputError, match="did not come to an end"):
+        rehearsal.rehearse("own_native", place)
