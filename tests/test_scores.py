@@ -94,8 +94,8 @@ def test_chunks_do_not_change_a_score(table, model, calm, rows, tmp_path):
 def shadowed(table: pa.Table) -> tuple[pa.Table, list, list[str]]:
     rng, shadows, names = np.random.default_rng(3), [], []
     x, y = matrix(table), table["digit"].to_numpy()
-    for k in range(6):  # in pairs, so that every record is in three and out of three
-        half = rng.permutation(np.arange(len(y)) % 2 == 0) if k % 2 == 0 else ~half
+    halves = [rng.permutation(np.arange(len(y)) % 2 == 0) for _ in range(3)]
+    for k, half in enumerate(h for pair in halves for h in (pair, ~pair)):
         shadows.append(LogisticRegression(max_iter=300).fit(x[half] / 16, y[half]))
         names.append(f"in_{k}")
         table = table.append_column(names[-1], pa.array(half))

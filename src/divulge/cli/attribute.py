@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import options, output
+from divulge.cli import opening, options, output
 from divulge.errors import require
 
 
@@ -30,14 +30,13 @@ def command(
     features: Annotated[
         str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
     ] = "",
-    model: Annotated[
-        Path | None, typer.Option(help="The target as a file: scikit-learn saved by skops.")
-    ] = None,
+    model: opening.MaybePlace = None,
     proxy_model: Annotated[
-        Path | None, typer.Option(help="The proxy as a file, such as an earlier checkpoint.")
+        str | None, typer.Option(help="The proxy likewise, such as an earlier checkpoint.")
     ] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
+    with_: opening.With = None,
     heldout: Annotated[
         Path | None, typer.Option(help="Records outside the training set, with the same columns.")
     ] = None,
@@ -68,14 +67,13 @@ def command(
     """
     from divulge.games.attribute import attribute
     from divulge.games.provenance import DELTAS
-    from divulge.models import load
     from divulge.report import progress
 
     output.check(report, claim)
     require((table is None) != (data is None), "Give one table: as the argument, or as --data.")
     loaded = [
-        None if path is None else load(path, trust=trust or (), allow_pickle=allow_pickle)
-        for path in (model, proxy_model)
+        where and opening.source(where, trust, allow_pickle, with_).raw()
+        for where in (model, proxy_model)
     ]
     with progress.stages() as advance:
         result = attribute(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import options, output
+from divulge.cli import opening, options, output
 
 
 def command(
@@ -23,11 +23,20 @@ def command(
     nonmembers: Annotated[Path | None, typer.Option(help="Non-members alone.")] = None,
     truth: Annotated[str, typer.Option(help="Column that says who is a member.")] = "member",
     score: Annotated[
-        str, typer.Option(help="Score column; several with commas; patterns such as s_*.")
+        str,
+        typer.Option(
+            help="Score column; several with commas; patterns such as s_*. With --model: attacks."
+        ),
     ] = "loss",
     features: Annotated[
         str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
     ] = "",
+    model: opening.MaybePlace = None,
+    label: Annotated[str | None, typer.Option(help="Column that the model predicts.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of text that it reads.")] = None,
+    trust: options.Trust = None,
+    allow_pickle: options.AllowPickle = False,
+    with_: opening.With = None,
     lower_is_member: options.LowerIsMember = None,
     propensity: Annotated[
         str | None, typer.Option(help="Column with known probabilities of membership.")
@@ -73,7 +82,7 @@ def command(
     report: options.Report = None,
     claim: options.Claim = None,
 ) -> None:
-    """Audit what a model gives away about its members, from a table of scores.
+    """Audit what a model gives away about its members, from a table of scores or a model.
 
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
@@ -91,6 +100,9 @@ def command(
             truth=truth,
             score=output.words(score),
             features=output.words(features),
+            model=model and opening.source(model, trust, allow_pickle, with_),
+            label=label,
+            text=text,
             lower_is_member=lower_is_member,
             propensity=propensity,
             reference_score=reference_score,

@@ -9,15 +9,13 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import options, output
+from divulge.cli import opening, options, output
 from divulge.errors import InputError
 
 
 def command(
     members: Annotated[Path, typer.Option(help="Parquet or CSV of records the model learned.")],
-    model: Annotated[
-        Path | None, typer.Option(help="The target as a file: scikit-learn saved by skops.")
-    ] = None,
+    model: opening.MaybePlace = None,
     label: Annotated[str | None, typer.Option(help="Column that the target predicts.")] = None,
     features: Annotated[
         str, typer.Option(help="Feature columns with commas, or patterns. Default: all others.")
@@ -48,6 +46,7 @@ def command(
     ] = 0.0,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
+    with_: opening.With = None,
     delta: options.Delta = None,
     error: options.Error = 0.05,
     repeats: Annotated[
@@ -70,20 +69,18 @@ def command(
     """
     from divulge.games.provenance import DELTAS
     from divulge.games.synthetic import synthetic
-    from divulge.models import load
     from divulge.report import progress
-    from divulge.tables import file_sha256
 
     output.check(report, claim)
     if model is not None and label is None:
         raise InputError("A model file needs --label: the column that the target predicts.")
-    target = None if model is None else load(model, trust=trust or (), allow_pickle=allow_pickle)
+    target = None if model is None else opening.source(model, trust, allow_pickle, with_)
     with progress.stages() as advance:
         result = synthetic(
             members,
             generated=generated,
             nonmembers=nonmembers,
-            model=target,
+            model=None if target is None else target.raw(),
             label=label,
             features=output.words(features),
             target_loss=output.words(target_loss),
@@ -100,7 +97,7 @@ def command(
             backend=backend,
             address=address,
             cache=None if no_cache else cache,
-            model_fingerprint=None if model is None else file_sha256(model),
+            model_fingerprint=None if target is None else target.fingerprint(),
             command="divulge " + shlex.join(sys.argv[1:]),
             progress=advance,
         )

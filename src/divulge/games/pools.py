@@ -21,6 +21,7 @@ from divulge import stored, tables
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games import scoring
 from divulge.games.findings import Subset
+from divulge.models.source import Source
 from divulge.shift.features import Features, encode, row_keys, shared_rows
 from divulge.trials import check_both_kinds, check_scores
 
@@ -144,6 +145,8 @@ def read_pools(
         require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
     encoded, held = _encoded(frame, names, where, heldout, truth)
     inputs = [source.fingerprint() for source in sources]
+    if isinstance(model, Source):
+        inputs.append(model.described())
     if heldout is not None:
         inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
     _refuse_overlap(encoded, scores, truths, where, subset)

@@ -102,6 +102,12 @@ class Source:
             digest.update(f"{path.relative_to(place)}\0{tables.file_sha256(path)}\n".encode())
         return digest.hexdigest()
 
+    def described(self) -> dict[str, str]:
+        """What a result says of the model: its name, and the digest of its file if it has one."""
+        if self.recognised in ("endpoint", "callable"):
+            return {"name": self.where.split("?")[0]}
+        return {"name": Path(self.where).name, "sha256": self.fingerprint()}
+
 
 def identity(model: Any) -> str:
     """What names a model in a kept piece: its file's digest, or that of its parameters.
