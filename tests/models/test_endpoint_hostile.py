@@ -134,8 +134,10 @@ SCENARIOS = {
         whole(b'{"predictions": [[' + b"9" * 400 + b", 1], [0, 1]]}"),
         "a row of numbers",
     ),
-    "deep": (whole(b"[" * 50000 + b"]" * 50000), "nested too deeply"),
-    "deep objects": (whole(b'{"a":' * 30000 + b"1" + b"}" * 30000), "nested too deeply"),
+    "deep": (whole(b"[" * 12000 + b"]" * 12000), "nested too deeply"),
+    "deep objects": (whole(b'{"a":' * 12000 + b"1" + b"}" * 12000), "nested too deeply"),
+    "many small lists": (whole(b"[" + b"[]," * 40000 + b"[]]"), "more values than are expected"),
+    "many small texts": (whole(b"[" + b'"ab",' * 30000 + b'""]'), "more values than are expected"),
     "a number": (text(7), "must answer with 2 predictions. Found '7'"),
     "words": (text({"predictions": [["NaN", "1"], ["0", "1"]]}), "a row of numbers"),
     "null": (text({"predictions": [[None, 1.0], [0.5, 0.5]]}), "a row of numbers"),
@@ -217,6 +219,15 @@ def test_memory_is_bounded(name, monkeypatch):
         finally:
             tracemalloc.stop()
     assert peak < 4 << 20
+
+
+def test_a_hundred_thousand_lists_in_one_another(monkeypatch):
+    monkeypatch.setenv(VARIABLE, KEY)
+    with (
+        hostile(whole(b"[" * 100_000 + b"]" * 100_000)) as url,
+        pytest.raises(InputError, match="nested too deeply"),
+    ):
+        model_at(url).ask(tables.read({"x": np.zeros(40)}))
 
 
 def test_a_server_that_recovers_is_asked_again():

@@ -31,6 +31,9 @@ AGAIN = (408, 429, 500, 502, 503, 504)
 """Statuses after which the same request may succeed."""
 MOST_BYTES = 64 << 20
 """Most bytes of a reply, whatever was asked."""
+PER_VALUE = 16
+"""A reply may hold one value per so many bytes that it may have: an empty list takes two bytes to
+send and 64 to hold."""
 MOST_SENT = 8 << 20
 """Most bytes of a request; more records are cut into several."""
 SHOWN = 200
@@ -142,11 +145,11 @@ class Endpoint:
 
     def get(self, path: str = "", *, most: int = 1 << 20) -> Any:
         """The JSON at a path below the address."""
-        return self._json(path, self._reply("GET", path, None, most))
+        return self._json(path, self._reply("GET", path, None, most), most)
 
     def post(self, path: str, body: bytes, *, most: int = MOST_BYTES) -> Any:
         """The JSON that answers a JSON body, of at most ``most`` bytes."""
-        return self._json(path, self._reply("POST", path, body, most))
+        return self._json(path, self._reply("POST", path, body, most), most)
 
     def fail(
         self, wrong: str, found: Any = None, then: str = "", kind: type[InputError] = InputError
@@ -218,13 +221,15 @@ class Endpoint:
         error.status = reply.status
         raise error
 
-    def _json(self, path: str, reply: Reply) -> Any:
+    def _json(self, path: str, reply: Reply, most: int) -> Any:
         kind = reply.kind
         if kind and kind != "application/json" and not kind.endswith("+json"):
             self.fail(
                 f"answered {path or 'a question'} with {self._quoted(kind)} instead of JSON",
                 _text(reply.body),
             )
+        if sum(map(reply.body.count, (b",", b"[", b"{"))) > min(most, MOST_BYTES) // PER_VALUE:
+            self.fail("answered with more values than are expected", _text(reply.body))
         try:
             return json.loads(reply.body, parse_constant=_no_constant)
         except RecursionError:
