@@ -23,7 +23,7 @@ from divulge.errors import InputError, require
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Check = Callable[[Any, int], None]
-"""Called with every batch and the number of its first row; raises InputError."""
+"""Called with every batch as a table and the number of its first row; raises InputError."""
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".tsv", ".txt")
@@ -188,7 +188,7 @@ def read_some(
         return table.unify_dictionaries().take(stay), rows[stay], luck[stay]
 
     for batch in stored.batches(columns):
-        check(batch, total)
+        check(pa.Table.from_batches([batch]), total)
         drawn = rng.random(batch.num_rows)
         stay = np.flatnonzero(drawn < limit)
         if stay.size:

@@ -181,7 +181,8 @@ def numbers(frame: Frame, name: str, where: str, *, finite: bool = True) -> Arra
     """A column as floats; InputError with the first bad row unless every value is finite."""
     column = frame[name]
     require_numbers(column.dtype, name, where)
-    values = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float)
+    values = np.empty(len(column))
+    fill(values, column)
     if finite:
         _require_finite(values, name, where)
     return values
@@ -192,9 +193,29 @@ def compact_numbers(frame: Frame, name: str, where: str) -> Floats:
     column = frame[name]
     require_numbers(column.dtype, name, where)
     coarse = column.dtype in (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
-    values: Floats = np.array(column.to_numpy(), dtype=np.float32 if coarse else np.float64)
+    values: Floats = np.empty(len(column), dtype=np.float32 if coarse else np.float64)
+    fill(values, column)
     _require_finite(values, name, where)
     return values
+
+
+def fill(values: Floats, column: Any) -> None:
+    """Write a column of numbers into an array, without another copy of it; missing is NaN.
+
+    The column is a narwhals Series, or the ChunkedArray that stands behind one.
+    """
+    import pyarrow as pa
+
+    native = column.to_native() if isinstance(column, nw.Series) else column
+    if not isinstance(native, pa.ChunkedArray):
+        values[:] = column.cast(nw.Float64).to_numpy()
+        return
+    at = 0
+    for chunk in native.chunks:
+        plain = pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type)
+        some = chunk if plain else chunk.cast(pa.float64())
+        values[at : at + len(chunk)] = some.to_numpy(zero_copy_only=False)
+        at += len(chunk)
 
 
 def require_numbers(kind: Any, name: str, where: str) -> None:
@@ -255,28 +276,49 @@ _FALSE = {
 
 def truths(frame: Frame, name: str, where: str) -> Truths:
     """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
-    import pyarrow as pa
-
     column = frame[name]
     missing = int(column.null_count())
     if missing:
         raise InputError(f"Column {name!r} of {where} has {missing} missing values.")
-    values = column.to_arrow()
-    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    coded = [c if pa.types.is_dictionary(c.type) else c.dictionary_encode() for c in chunks]
-    words = [[str(v).strip().lower() for v in c.dictionary.to_pylist()] for c in coded]
-    kinds = sorted({word for some in words for word in some})
-    unknown = [k for k in kinds if k not in _TRUE and k not in _FALSE]
-    if unknown or len(kinds) > 2:
+    values, codes = levels(column)
+    words = [str(v).strip().lower() for v in values]
+    kinds = sorted(set(words))
+    if len(kinds) > 2:  # a category may name levels that no row has
+        kinds = sorted({words[k] for k in np.unique(codes)})
+    if len(kinds) > 2 or any(k not in _TRUE and k not in _FALSE for k in kinds):
         shown = ", ".join(repr(k) for k in kinds[:5]) + (", ..." if len(kinds) > 5 else "")
         raise InputError(
             f"Column {name!r} of {where} must have two values, such as 1/0, true/false, "
             f"member/nonmember or train/test. Found {len(kinds)}: {shown}."
         )
-    signs = [np.array([1 if w in _TRUE else -1 for w in some], dtype=np.int8) for some in words]
-    return np.concatenate(
-        [sign[c.indices.to_numpy()] for sign, c in zip(signs, coded, strict=True)]
-    )
+    signs = np.array([1 if w in _TRUE else -1 for w in words], dtype=np.int8)
+    return np.asarray(signs[codes])
+
+
+def levels(
+    column: nw.Series[Any] | Sequence[Any],
+) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
+    """The distinct values of a column, and which of them each row has."""
+    import pyarrow as pa
+
+    if not isinstance(column, nw.Series):
+        place: dict[Any, int] = {}
+        codes = [place.setdefault(v, len(place)) for v in column]
+        return list(place), np.array(codes, dtype=np.intp)
+    try:
+        values = column.to_arrow()
+    except (pa.ArrowException, TypeError):  # a column of objects of several kinds
+        return levels(column.to_list())
+    chunked = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    if pa.types.is_dictionary(chunked.type) and chunked.null_count:
+        chunked = chunked.cast(chunked.type.value_type)
+    if not pa.types.is_dictionary(chunked.type):
+        chunked = chunked.dictionary_encode(null_encoding="encode")
+    chunks = chunked.unify_dictionaries().chunks
+    if not chunks:
+        return [], np.zeros(0, dtype=np.intp)
+    used = chunks[0].dictionary.to_pylist()
+    return used, np.concatenate([c.indices.to_numpy() for c in chunks])
 
 
 def fingerprint(source: Any, frame: Frame | None, name: str) -> dict[str, str]:

@@ -39,3 +39,16 @@ def test_evidence_is_capped_by_the_number_of_revealed_trials(learner):
     truth = np.where(np.arange(200) % 2 == 0, 1.0, -1.0)
     predict = learner(truth[:, None] * 5.0, truth, np.zeros(200))
     assert np.all(np.abs(predict(np.array([[100.0], [-100.0]]))) <= np.log(201) + 1e-9)
+
+
+@pytest.mark.parametrize("slope", [1.0, -1.0])
+def test_the_direction_of_many_trials_is_the_one_of_few(slope, monkeypatch):
+    """Two sorts say the same as Spearman's correlation, ties or not."""
+    rng = np.random.default_rng(0)
+    for digits in (8, 1):
+        truth = np.where(rng.random(500) < 0.5, 1.0, -1.0)
+        score = np.round(0.3 * slope * truth + rng.normal(size=500), digits)[:, None]
+        monkeypatch.setattr(learners, "_MANY", 10**9)
+        few = learners.isotonic(score, truth, np.zeros(500))(score)
+        monkeypatch.setattr(learners, "_MANY", 0)
+        np.testing.assert_array_equal(learners.isotonic(score, truth, np.zeros(500))(score), few)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ Array = npt.NDArray[np.float64]
 Predict: TypeAlias = Callable[[Array], Array]
 Learner: TypeAlias = Callable[[Array, Array, Array], Predict]
 _RIDGE = 1.0
+_MANY = 100_000
 
 
 def _balancing_weights(truths: Array, log_odds: Array) -> Array:
@@ -78,6 +79,14 @@ def _newton(design: Array, truths: Array, offset: Array, steps: int = 25) -> Arr
     return beta
 
 
+def _rises(score: Array, truths: npt.NDArray[Any]) -> bool:
+    """The sign of Spearman's correlation with the truths, by two sorts: scikit-learn's "auto"."""
+    members, others = np.sort(score[truths > 0.0]), np.sort(score[truths < 0.0])
+    below = np.searchsorted(others, members, "left").sum()
+    up_to = np.searchsorted(others, members, "right").sum()
+    return bool(below + up_to >= members.size * others.size)
+
+
 def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
     """Monotone evidence in the first feature: isotonic regression on balanced weights.
 
@@ -89,7 +98,8 @@ def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
     score = features[:, 0]
     weights = _balancing_weights(truths, log_odds)
     target = (truths > 0.0).astype(float)
-    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip", increasing="auto")
+    rises = _rises(score, truths) if truths.size >= _MANY else "auto"
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip", increasing=rises)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
         level = model.fit(score, target, sample_weight=weights).predict(score)

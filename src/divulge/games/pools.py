@@ -22,7 +22,7 @@ from divulge.errors import CannotConclude, InputError, require
 from divulge.games import scoring
 from divulge.games.findings import Subset
 from divulge.models.source import Source
-from divulge.shift.features import Features, encode, row_keys, shared_rows
+from divulge.shift.features import Features, encode, in_sorted, row_keys, shared_rows
 from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
@@ -228,21 +228,19 @@ class _Check:
         frame = tables.read(batch)
         for name in self.complete:
             missing = frame[name].is_null().to_numpy()
-            if missing.any():
-                row = first + int(np.argmax(missing))
-                raise InputError(f"Column {name!r} of {self.where} has no value in row {row}.")
+            self._refuse(missing, f"Column {name!r} of {self.where} has no value", first)
         for name in self.finite:
             bad = ~np.isfinite(tables.numbers(frame, name, self.where, finite=False))
-            self._refuse(bad, f"Column {name!r} of {self.where} must be finite.", first)
+            self._refuse(bad, f"Column {name!r} of {self.where} must be finite, and is not", first)
         for name in self.bounded:
             if frame[name].dtype.is_numeric():
                 bad = np.isinf(tables.numbers(frame, name, self.where, finite=False))
-                self._refuse(bad, f"Feature {name!r} of {self.where} is infinite.", first)
+                self._refuse(bad, f"Feature {name!r} of {self.where} is infinite", first)
 
     def _refuse(self, bad: npt.NDArray[np.bool_], message: str, first: int) -> None:
         if bad.any():
             row = first + int(np.argmax(bad))
-            raise InputError(f"{message} It is not in row {row}. Remove or repair such rows.")
+            raise InputError(f"{message} in row {row}. Remove or repair such rows.")
 
 
 def _encoded(
@@ -279,18 +277,18 @@ def _refuse_overlap(
     if not distinct:
         return
     keys = row_keys(both)
-    same = shared_rows(keys, truths)
-    outside = int((truths < 0).sum())
-    if same.size > 0.5 * outside and _told_apart(keys, truths):
-        row = int(same[0] if subset is None else subset.rows[same[0]])
+    members, others = np.sort(keys[truths > 0]), np.sort(keys[truths < 0])
+    same = int(in_sorted(others, members).sum())
+    if same > 0.5 * others.size and _told_apart(members, others):
+        first = int(shared_rows(keys, truths)[0])
+        row = first if subset is None else int(subset.rows[first])
         raise InputError(
-            f"{same.size} of {outside} non-members equal a member in every feature and score "
+            f"{same} of {others.size} non-members equal a member in every feature and score "
             f"(first: row {row} of {where}). The same records cannot be both."
         )
 
 
-def _told_apart(keys: npt.NDArray[np.uint64], truths: npt.NDArray[Any]) -> bool:
-    members, others = np.sort(keys[truths > 0]), np.sort(keys[truths < 0])
-    repeated = np.concatenate([[False], members[1:] == members[:-1]])
-    alone = ~(repeated | np.concatenate([repeated[1:], [False]]))
+def _told_apart(members: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64]) -> bool:
+    repeated = np.concatenate([[False], members[1:] == members[:-1], [False]])
+    alone = ~(repeated[1:] | repeated[:-1])
     return bool(alone.mean() > 0.5) or np.array_equal(members, others)

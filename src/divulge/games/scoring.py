@@ -95,7 +95,7 @@ def losses(
     assert label is not None
     assert answers.log_probabilities is not None
     tables.require_columns(frame, [label], where)
-    at = base.codes(asked, answers, frame[label].to_list(), label)
+    at = base.codes(asked, answers, frame[label], label)
     return np.asarray(-answers.log_probabilities[np.arange(at.size), at])
 
 

@@ -138,15 +138,19 @@ def logarithms(probabilities: Any, name: str) -> Array:
     if p.ndim == 1:
         p = np.column_stack([1.0 - p, p])
     require(p.ndim == 2 and p.shape[1] >= 2, f"{name} must give one probability per class.")
-    sound = np.isfinite(p) & (p >= -1e-6) & (p <= 1.0 + 1e-6)
-    off = ~sound.all(axis=1) | (np.abs(p.sum(axis=1) - 1.0) > 1e-3)
-    if off.any():
+    low, high = p.min(initial=1.0), p.max(initial=0.0)
+    total = p @ np.ones(p.shape[1])
+    if not (low >= -1e-6 and high <= 1.0 + 1e-6 and np.abs(total - 1.0).max(initial=0.0) <= 1e-3):
+        sound = np.isfinite(p) & (p >= -1e-6) & (p <= 1.0 + 1e-6)
+        off = ~sound.all(axis=1) | (np.abs(p.sum(axis=1) - 1.0) > 1e-3)
         row = int(np.argmax(off))
         raise InputError(
             f"{name} must give probabilities that sum to 1. Found "
             f"{np.round(p[row][:6], 4).tolist()} for record {row} ({int(off.sum())} of {len(p)})."
         )
-    return np.asarray(np.log(np.clip(p, SMALLEST, 1.0)))
+    if low < SMALLEST or high > 1.0:
+        p = np.clip(p, SMALLEST, 1.0)
+    return np.asarray(np.log(p))
 
 
 def log_softmax(logits: Any) -> Array:
@@ -157,18 +161,29 @@ def log_softmax(logits: Any) -> Array:
 
 
 def matrix(records: Frame, where: str = "the table") -> Array:
-    """The columns as numbers, for a model that reads an array; lists of numbers are spread."""
-    blocks = [
-        tables.lists(records, c, where, finite=False)
-        if isinstance(records.schema[c], nw.List | nw.Array)
-        else tables.numbers(records, c, where, finite=False)
-        for c in records.columns
-    ]
-    return np.column_stack(blocks)
+    """The columns as numbers, one after the other in memory; lists of numbers are spread."""
+    import pyarrow as pa
+
+    if any(isinstance(kind, nw.List | nw.Array) for kind in records.schema.values()):
+        blocks = [
+            tables.lists(records, c, where, finite=False)
+            if isinstance(records.schema[c], nw.List | nw.Array)
+            else tables.numbers(records, c, where, finite=False)
+            for c in records.columns
+        ]
+        return np.column_stack(blocks)
+    for name, kind in records.schema.items():
+        tables.require_numbers(kind, name, where)
+    out = np.empty((len(records), len(records.columns)), order="F")
+    native = records.to_native()
+    columns = native.columns if isinstance(native, pa.Table) else records.iter_columns()
+    for j, column in enumerate(columns):
+        tables.fill(out[:, j], column)
+    return out
 
 
 def codes(
-    model: Model, answers: Answers, values: Sequence[Any], label: str
+    model: Model, answers: Answers, values: Sequence[Any] | nw.Series[Any], label: str
 ) -> npt.NDArray[np.intp]:
     """The column of ``log_probabilities`` that belongs to each label."""
     assert answers.log_probabilities is not None
@@ -178,17 +193,16 @@ def codes(
         len(classes) == width,
         f"{model.name} has {width} outputs, but {len(classes)} classes are named.",
     )
-    index: dict[Any, int] = {}
-    for j, c in enumerate(classes):
-        index[c] = j
+    index = {c: j for j, c in enumerate(classes)}
     by_word = {str(c): j for c, j in index.items()}
-    out = np.empty(len(values), dtype=np.intp)
-    for i, value in enumerate(values):
-        found = index.get(value, by_word.get(str(value)))
-        if found is None:
-            raise InputError(
-                f"Column {label!r} has a class that {model.name} does not know: {value!r} in row "
-                f"{i}. It knows {', '.join(map(repr, classes[:8]))}."
-            )
-        out[i] = found
+    distinct, which = tables.levels(values)
+    found = [index.get(value, by_word.get(str(value), -1)) for value in distinct]
+    out = np.asarray(np.array(found, dtype=np.intp)[which])
+    if out.size and out.min() < 0:
+        row = int(np.argmax(out < 0))
+        raise InputError(
+            f"Column {label!r} has a class that {model.name} does not know: "
+            f"{distinct[which[row]]!r} in row {row}. "
+            f"It knows {', '.join(map(repr, classes[:8]))}."
+        )
     return out
