@@ -1,4 +1,4 @@
-"""What the examples share: handwritten digits as ten numbers each, half of them members at random."""
+"""What the examples share: handwritten digits as ten numbers each, members drawn at random."""
 
 import numpy as np
 import pandas as pd
