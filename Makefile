@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost mst language dpsgd endpoints selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost models mst language dpsgd endpoints selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -16,7 +16,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.created
 	touch $@
 
 $(VENV)/.developing: pyproject.toml $(VENV)/.created
-	$(PIP) install --editable '.[dev]'
+	$(PIP) install --editable '.[dev,examples]'
 	touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -38,9 +38,11 @@ browser:
 		|| echo "No browser could be installed: the browser tests will be skipped."; \
 	else echo "No Chromium found: the browser tests will be skipped."; fi
 
-# CatBoost takes 400 MB, so its tests are not part of `make test`.
+# All kinds of models from files, and every example.
+models: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/models tests/test_examples.py
+
 catboost: $(VENV)/.developing
-	$(PIP) install --editable '.[catboost]'
 	$(BIN)/python -m pytest tests/mechanisms -k "catboost or CatBoost"
 
 # mbi brings jax, so its test is not part of `make test`.
@@ -48,12 +50,12 @@ mst: $(VENV)/.developing
 	$(PIP) install --editable '.[generators]'
 	$(BIN)/python -m pytest tests/generators
 
-# torch takes some 700 MB, so these tests are skipped by `make test` where it is not installed.
+# Language models, with Opacus for the experiment.
 language: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/models tests/generators tests/attacks tests/experiments/test_text_experiment.py
 
-# torch and Opacus are large, so their tests are not part of `make test`.
+# Opacus is not part of `make test`.
 dpsgd: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py

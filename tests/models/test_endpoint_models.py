@@ -128,7 +128,7 @@ def test_logits(iris):
         model = open_endpoint(url, api="kserve", name="iris", output="scores", outputs="logits")
         answers = base.ask(model, tables.read(table(x)))
         np.testing.assert_allclose(np.exp(answers.log_probabilities), classifier.predict_proba(x))
-        with pytest.raises(InputError, match=r"sum to 1.*--outputs logits"):
+        with pytest.raises(InputError, match=r"sum to 1.*--with outputs=logits"):
             open_endpoint(f"{url}/v2/models/iris", output="scores").ask(tables.read(table(x)))
         with pytest.raises(InputError, match="not the predicted class"):
             open_endpoint(f"{url}/v2/models/iris", output="label").ask(tables.read(table(x)))
@@ -290,7 +290,7 @@ def test_many_classes():
     wide = np.full(5003, 1 / 5003).tolist()
     with mlflow_like(lambda frame: [wide] * len(frame["data"])) as (url, _):
         records = tables.read({"x": [1.0, 2.0]})
-        with pytest.raises(InputError, match=r"bytes.*--classes.*--batch"):
+        with pytest.raises(InputError, match=r"bytes.*--with classes.*--with batch"):
             open_endpoint(f"{url}/invocations").ask(records)
         named = open_endpoint(f"{url}/invocations", classes=range(5003)).ask(records)
     np.testing.assert_allclose(np.exp(named.log_probabilities), 1 / 5003)

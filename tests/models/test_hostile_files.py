@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from model_data import NAMES, members, two_classes
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from divulge.errors import InputError
 from divulge.models import load, rehearsal
@@ -86,7 +87,7 @@ def saved(kind, place):
     elif kind == "skops":
         import skops.io
 
-        skops.io.dump(RandomForestClassifier(4, random_state=0).fit(x, y), place)
+        skops.io.dump(LogisticRegression(max_iter=500).fit(x, y), place)
     elif kind == "pt2":
         import torch
 

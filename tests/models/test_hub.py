@@ -71,7 +71,9 @@ def test_a_text_too_long_is_an_error_unless_cutting_is_asked_for(tmp_path):
     network, made = classifier(tmp_path, num_labels=2)
     assert load(tmp_path).classes is None
     long = tables.read({"text": [TEXTS[0], TEXTS[1] * 6]})
-    with pytest.raises(InputError, match=r"at most 24 tokens\. Record 1 has \d+.*--truncate"):
+    with pytest.raises(
+        InputError, match=r"at most 24 tokens\. Record 1 has \d+.*--with truncate=yes"
+    ):
         load(tmp_path).ask(long)
     ids = made(TEXTS[1] * 6)["input_ids"][:24]
     with torch.no_grad():

@@ -136,7 +136,7 @@ def test_lists_take_the_shape_of_the_input(tmp_path):
 
 def test_logits_must_be_said_to_be_logits(tmp_path):
     path = linear(tmp_path / "m.onnx", WEIGHTS, softmax=False)
-    with pytest.raises(InputError, match="--logits"):
+    with pytest.raises(InputError, match="--with outputs=logits"):
         losses(load(path), TABLE, ["a", "b", "c"])
     own = by_hand(TABLE[["a", "b", "c"]].to_numpy() @ WEIGHTS, TABLE["y"])
     read = load(path, outputs="logits")

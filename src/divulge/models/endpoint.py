@@ -131,7 +131,7 @@ class Endpoint:
             require(
                 parts.scheme == "https" or self.allow_plain_key or _loopback(parts.hostname or ""),
                 f"{self.address} is not encrypted: the key would be sent for anyone on the way to "
-                "read. Use https://, or pass --allow-plain-key inside a network you trust.",
+                "read. Use https://, or pass --with allow_plain_key=yes inside a network you trust.",
             )
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Endpoint:
                 self.fail(
                     str(error),
                     then="Where that is a sound answer, name the classes, for more are then "
-                    "expected (--classes), or ask about fewer records at once (--batch).",
+                    "expected (--with classes=...), or ask about fewer records at once (--with batch=N).",
                 )
             except Refused as error:
                 self.fail(str(error))
@@ -209,14 +209,14 @@ class Endpoint:
         if reply.status in (401, 403):
             hint = (
                 " It wants a key: put it into an environment variable and name that one "
-                "(--key-variable)."
+                "(--with key_variable=NAME)."
                 if self.key_variable is None
                 else f" Is the key in the variable {self.key_variable} right?"
             )
         if reply.status == 404:
             hint = f" Is the address right? It was asked for {path or 'that very page'}."
         if reply.status == 413:
-            hint = " Ask for fewer records at once (--batch)."
+            hint = " Ask for fewer records at once (--with batch=N)."
         error = Declined(f"{self.address} answered {self._status(reply)}.{hint}")
         error.status = reply.status
         raise error
@@ -261,7 +261,7 @@ class Endpoint:
         name = self.key_variable or ""
         require(
             name.isidentifier() and name.isascii(),
-            "--key-variable takes the name of an environment variable, never the key itself.",
+            "key_variable takes the name of an environment variable, never the key itself.",
         )
         key = os.environ.get(name, "").strip()
         require(bool(key), f"The environment variable {name} holds no key.")

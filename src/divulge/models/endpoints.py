@@ -90,7 +90,7 @@ def _guessed(endpoint: Endpoint) -> str:
     if path.endswith(("/v1", "/completions")):
         return "openai"
     raise InputError(
-        f"Which API does {endpoint.address} speak? Name it (--api): {', '.join(APIS)}."
+        f"Which API does {endpoint.address} speak? Name it (--with api=...): {', '.join(APIS)}."
     )
 
 

@@ -85,7 +85,7 @@ class TextClassifier:
             raise InputError(
                 f"{self.name} reads at most {self.longest} tokens. Record "
                 f"{int(np.argmax(lengths))} has {max(lengths)}: shorten the texts, or say that "
-                "they are cut off (truncate=True, --truncate)."
+                "they are cut off (--with truncate=yes)."
             )
         # Without a token to pad with, texts are read one by one.
         step = ROWS if self.tokenizer.pad_token_id is not None else 1

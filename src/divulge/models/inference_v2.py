@@ -122,7 +122,9 @@ class InferenceV2:
         if len(found) != 1:
             names = [o.get("name") for o in listed]
             self.endpoint.fail(
-                "must give one output with the probabilities", names, "Name it (--output)."
+                "must give one output with the probabilities",
+                names,
+                "Name it (--with output=NAME).",
             )
         return Answers(
             log_probabilities=read(self.endpoint, self._rows(found[0], rows), rows, self.outputs)
@@ -138,7 +140,7 @@ class InferenceV2:
                 "gave no floating-point numbers: attacks need a probability per class, not the "
                 "predicted class",
                 output,
-                "Serve the model with an output of probabilities and name it (--output).",
+                "Serve the model with an output of probabilities and name it (--with output=NAME).",
             )
         if not isinstance(shape, list) or shape[:1] != [rows] or not _matrix(shape):
             self.endpoint.fail(f"must give an output of {rows} rows", shape)
@@ -209,6 +211,6 @@ def _chosen(endpoint: Endpoint, names: dict[str, Tensor]) -> str:
         endpoint.fail(
             "has several outputs",
             sorted(names),
-            "Name the one with the probabilities (--output).",
+            "Name the one with the probabilities (--with output=NAME).",
         )
     return likely[0]

@@ -111,7 +111,7 @@ def load_weights(
     require(
         class_name is not None,
         f"{place} holds weights only: name the class that they belong to as module:Class "
-        "(--class), and its arguments as JSON (--class-arguments).",
+        "(--with class_name=...), and its arguments as JSON (--with class_arguments=JSON).",
     )
     network = built(str(class_name), class_arguments)
     try:

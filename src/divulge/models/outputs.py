@@ -40,5 +40,5 @@ def log_probabilities(values: Any, outputs: Outputs, name: str) -> Array:
         return logarithms(p[:, 0] if p.ndim == 2 and p.shape[1] == 1 else p, name)
     except InputError as error:
         raise InputError(
-            f"{error} If these are logits, say so: outputs='logits' (--logits)."
+            f"{error} If these are logits, say so: outputs='logits' (--with outputs=logits)."
         ) from error

@@ -43,7 +43,7 @@ def read(endpoint: Endpoint, values: Any, rows: int, outputs: Outputs) -> Array:
     try:
         return logarithms(found, endpoint.address)
     except InputError as error:
-        raise InputError(f"{error} If these are logits, say so (--outputs logits).") from None
+        raise InputError(f"{error} If these are logits, say so (--with outputs=logits).") from None
 
 
 def _numeric(values: Any) -> bool:

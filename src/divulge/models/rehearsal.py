@@ -23,8 +23,8 @@ SECONDS = 60.0
 MEMORY = 8 << 30
 PER_BYTE = 20
 """Address space that a byte of the file may ask for beyond ``MEMORY``."""
-IDLE = ("sklearn", "pandas", "matplotlib", "plotly")
-"""Packages that the libraries import for other uses; without them a rehearsal is four times faster."""
+IDLE = ("sklearn", "matplotlib", "plotly")
+"""Packages that the libraries import for other uses, and that would take most of the time."""
 
 
 def rehearse(module: str, place: Path) -> None:
