@@ -131,7 +131,7 @@ class Endpoint:
             require(
                 parts.scheme == "https" or self.allow_plain_key or _loopback(parts.hostname or ""),
                 f"{self.address} is not encrypted: the key would be sent for anyone on the way to "
-                "read. Use https://, or pass --with allow_plain_key=yes inside a network you trust.",
+                "read. Use https://, or say --with allow_plain_key=yes in a network you trust.",
             )
 
     def __repr__(self) -> str:
@@ -179,7 +179,8 @@ class Endpoint:
                 self.fail(
                     str(error),
                     then="Where that is a sound answer, name the classes, for more are then "
-                    "expected (--with classes=...), or ask about fewer records at once (--with batch=N).",
+                    "expected (--with classes=...), or ask about fewer records at once "
+                    "(--with batch=N).",
                 )
             except Refused as error:
                 self.fail(str(error))
