@@ -10,7 +10,7 @@ on are the population. Answers of shadow models are kept in out/attacks: a secon
 
 ``--language`` attacks a tiny GPT-2 on Jane Austen's novels instead (``make text``, extra
 ``language``). ``--peer`` adds the black-box attack of the adversarial-robustness-toolbox, taught by
-the same shadow models.
+one of the shadow models (pip install adversarial-robustness-toolbox packaging).
 """
 
 from __future__ import annotations

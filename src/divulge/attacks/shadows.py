@@ -35,12 +35,11 @@ class Shadows:
 
     def of(self, rows: npt.NDArray[Any]) -> Shadows:
         """The same for some of the records: a mask or their indices."""
-        some = tuple(
-            Answers(log_probabilities=a.log_probabilities[rows])
-            for a in self.answers
-            if a.log_probabilities is not None
-        )
-        return Shadows(some, self.inside[rows])
+        some = []
+        for answers in self.answers:
+            assert answers.log_probabilities is not None
+            some.append(Answers(log_probabilities=answers.log_probabilities[rows]))
+        return Shadows(tuple(some), self.inside[rows])
 
 
 def train_shadows(
