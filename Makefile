@@ -77,6 +77,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/posterior.py
 	$(BIN)/python benchmarks/leakage.py
+	$(BIN)/python benchmarks/attacks.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py

@@ -10,7 +10,7 @@ on are the population. Answers of shadow models are kept in out/attacks: a secon
 
 ``--language`` attacks a tiny GPT-2 on Jane Austen's novels instead (``make text``, extra
 ``language``). ``--peer`` adds the black-box attack of the adversarial-robustness-toolbox, taught by
-the same shadow models.
+one of the shadow models (pip install adversarial-robustness-toolbox packaging).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import norm, rankdata
 
-from divulge.attacks import lira_offline, lira_online, registry
+from divulge.attacks import learned, lira_offline, lira_online, loss, registry
 from divulge.attacks.base import Observed
 from divulge.attacks.shadows import Shadows, train_shadows
 from divulge.errors import DivulgeError
@@ -130,7 +130,7 @@ def images(
 
     asked = np.concatenate([data.candidates, data.population])
     here = np.arange(asked.size) < data.candidates.size
-    shared = {"n_jobs": jobs, "folder": folder, "name": "perceptron", "progress": said}
+    shared = {"n_jobs": jobs, "cache": folder, "name": "perceptron", "progress": said}
     online = train_shadows(
         quiet, x[asked], y[asked], pool=here, count=shadows, seed=seed + 1, **shared
     )
@@ -193,7 +193,7 @@ def auc_interval(score: Array, member: npt.NDArray[np.bool_]) -> tuple[float, fl
 
 
 def extra_rows(observed: Observed) -> dict[str, Array]:
-    """LiRA with deviations of every record's own, however few shadow models there are."""
+    """LiRA with deviations of every record's own, and what can be learned from the loss alone."""
     if observed.target.log_probabilities is None or not observed.shadows:
         return {}
     own, shadows, inside = lira_online.signals(observed)
@@ -201,6 +201,7 @@ def extra_rows(observed: Observed) -> dict[str, Array]:
         "lira_offline, own deviations": lira_offline.offline_lira(
             own, shadows, ~inside, per_record=True
         ),
+        "learned from the loss alone": learned.combine(observed, (loss.ATTACK,)),
         "lira, own deviations": lira_online.online_lira(own, shadows, inside, per_record=True),
     }
 
@@ -249,7 +250,12 @@ def quality(observed: Observed, member: npt.NDArray[np.bool_], others: dict[str,
             took,
         )
     CONSOLE.print(table)
-    CONSOLE.print()
+    tied = {name: np.mean(s[~member] == s.max()) for name, s in scores.items()}
+    many = [f"{name} {share:.2%}" for name, share in tied.items() if share > 0.001]
+    CONSOLE.print(
+        "\nnon-members that share the largest score, if more than 0.1%: "
+        f"{', '.join(many) or 'none'}\n"
+    )
     expected = Table("expected", "by", "measure", "ours", "", box=None)
     for stronger, weaker, measure, paper in EXPECTED:
         if stronger in rows and weaker in rows:

@@ -1,6 +1,6 @@
 """What attacks on language models may look at: a tiny GPT-2 and Jane Austen's novels.
 
-A tokenizer is learned from all novels; their chunks of 64 tokens are split at random into members,
+A tokenizer is learned from all novels; their chunks of 32 tokens are split at random into members,
 non-members and the training set of the reference, a model of the same kind.
 """
 
@@ -28,7 +28,8 @@ from divulge.models.language import LanguageModel
 
 Tokens = npt.NDArray[np.int64]
 TEXT = Path("out/text/Rdata.rdb")
-POSITIONS = 160
+LENGTH, VOCABULARY = 32, 1_024
+POSITIONS = 96
 """A text in lower case may have more tokens than the chunk it comes from."""
 
 
@@ -38,7 +39,7 @@ class Sizes:
 
     each: int = 4_000
     epochs: int = 12
-    width: int = 128
+    width: int = 96
     layers: int = 2
 
 
@@ -53,8 +54,8 @@ def novels_observed(
     documents: dict[str, str] = {}
     for name, lines in novels(TEXT).items():
         documents |= chapters(lines, name)
-    tokenizer = finetune.byte_pairs(list(documents.values()))
-    frame = chunks(documents, tokenizer, most=None)
+    tokenizer = finetune.byte_pairs(list(documents.values()), VOCABULARY)
+    frame = chunks(documents, tokenizer, length=LENGTH, most=None)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(frame))
     require(

@@ -86,6 +86,14 @@ def test_scores_follow_the_records_and_equal_records_tie(observed, name):
     assert twice[-1] == twice[-2]
 
 
+def test_a_score_of_the_wrong_shape_is_refused():
+    broken = replace(registry.find("loss"), score=lambda observed: np.zeros((2, 2)))
+    with pytest.raises(
+        InputError, match=r"one score per record: 2\. Found an array of shape \(2, 2"
+    ):
+        broken(Observed(Answers(losses=np.zeros(2))))
+
+
 def test_an_unknown_name_lists_the_nearest():
     with pytest.raises(InputError, match=r"no attack 'lyra'. Did you mean 'lira'.*There are: loss"):
         registry.find("lyra")

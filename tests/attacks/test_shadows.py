@@ -89,7 +89,7 @@ def test_finished_models_are_found_again(data, tmp_path):
         return nearest(seed)
 
     def run():
-        return train_shadows(make, x, y, count=4, folder=tmp_path, name="nearest")
+        return train_shadows(make, x, y, count=4, cache=tmp_path, name="nearest")
 
     with pytest.raises(KeyboardInterrupt):
         run()
@@ -98,7 +98,7 @@ def test_finished_models_are_found_again(data, tmp_path):
     fresh = train_shadows(nearest, x, y, count=4)
     for a, b in zip(kept.answers, fresh.answers, strict=True):
         assert np.array_equal(a.log_probabilities, b.log_probabilities)
-    train_shadows(make, x + 1.0, y, count=4, folder=tmp_path, name="nearest")
+    train_shadows(make, x + 1.0, y, count=4, cache=tmp_path, name="nearest")
     assert len(calls) == 9  # other data, other pieces
 
 
@@ -123,4 +123,4 @@ def test_bad_input_is_named(data):
     with pytest.raises(InputError, match="numbers of the classes"):
         train_shadows(nearest, x, y.astype(float))
     with pytest.raises(InputError, match="a name that says which training"):
-        train_shadows(nearest, x, y, folder="somewhere")
+        train_shadows(nearest, x, y, cache="somewhere")

@@ -7,7 +7,7 @@ model answers for them as an outsider. Trained in parallel, in pieces that survi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from divulge.attacks.base import Array, Mask
 from divulge.errors import require
 from divulge.models.base import SMALLEST, Answers, logarithms
 from divulge.pieces import Pieces, digest
+from divulge.work import Engine
 
 Make = Callable[[int], Any]
 """``make(seed)`` is a fresh estimator with ``fit(x, y)`` and ``predict_proba(x)``."""
@@ -35,12 +36,11 @@ class Shadows:
 
     def of(self, rows: npt.NDArray[Any]) -> Shadows:
         """The same for some of the records: a mask or their indices."""
-        some = tuple(
-            Answers(log_probabilities=a.log_probabilities[rows])
-            for a in self.answers
-            if a.log_probabilities is not None
-        )
-        return Shadows(some, self.inside[rows])
+        some = []
+        for answers in self.answers:
+            assert answers.log_probabilities is not None
+            some.append(Answers(log_probabilities=answers.log_probabilities[rows]))
+        return Shadows(tuple(some), self.inside[rows])
 
 
 def train_shadows(
@@ -52,15 +52,17 @@ def train_shadows(
     count: int = COUNT,
     seed: int = 0,
     n_jobs: int = 1,
-    folder: Path | str | None = None,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: Path | str | None = None,
     name: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Shadows:
     """Train ``count`` models on random halves of the pool and ask each about all records.
 
     ``labels`` are 0, 1, 2, ...; ``pool`` marks the records that may be trained on, all by default.
-    With a ``folder`` finished models' answers are kept and found again. They are named by the data,
-    the numbers here and ``name``: give a name that changes whenever ``make`` does.
+    With a folder ``cache`` finished models' answers are kept and found again. They are named by the
+    data, the numbers here and ``name``: give a name that changes whenever ``make`` does.
     """
     labels = np.asarray(labels)
     may = np.ones(len(x), dtype=bool) if pool is None else np.asarray(pool, dtype=bool)
@@ -74,17 +76,16 @@ def train_shadows(
         np.issubdtype(labels.dtype, np.integer) and int(labels.min()) >= 0,
         "Labels must be the numbers of the classes: 0, 1, 2, ...",
     )
-    require(folder is None or bool(name), "Give the pieces a name that says which training it is.")
+    require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
     inside = halves(may, count, np.random.default_rng(seed))
-    job = _Job(make, np.asarray(x), labels, int(labels.max()) + 1, seed, name)
-    pieces = Pieces(None if folder is None else Path(folder))
+    job = _Job(make, np.asarray(x), labels, int(labels.max()) + 1, seed, inside)
     inputs = {"name": name, "seed": seed, "data": digest((job.x, labels))}
-    answers: list[Answers] = []
-    for found in _each(job, pieces, inputs, inside, n_jobs):
-        answers.append(Answers(log_probabilities=found))
-        if progress is not None:
-            progress(len(answers), count)
-    return Shadows(tuple(answers), inside)
+    keep = Pieces.at(cache).tasks(
+        "shadow", lambda k: {**inputs, "model": k, "rows": digest(inside[:, k])}
+    )
+    engine = Engine(backend, n_jobs, address)
+    found = engine.run(job, range(count), keep=keep, progress=progress)
+    return Shadows(tuple(Answers(log_probabilities=f["answers"]) for f in found), inside)
 
 
 def halves(pool: Mask, count: int, rng: np.random.Generator) -> Mask:
@@ -100,10 +101,11 @@ class _Job:
     labels: npt.NDArray[np.intp]
     classes: int
     seed: int
-    name: str
+    inside: Mask
 
-    def one(self, index: int, rows: Mask) -> Array:
+    def __call__(self, index: int) -> dict[str, Array]:
         """Log-probabilities of all records under one model; its seed depends on its place alone."""
+        rows = self.inside[:, index]
         words = np.random.SeedSequence([self.seed, index]).generate_state(1)
         model = self.make(int(words[0]) % 2**31)
         model.fit(self.x[rows], self.labels[rows])
@@ -111,22 +113,4 @@ class _Job:
         known = np.asarray(getattr(model, "classes_", np.arange(self.classes)), dtype=np.intp)
         out = np.full((len(self.x), self.classes), np.log(SMALLEST))
         out[:, known] = found  # a class that its training set lacks is impossible to it
-        return out
-
-
-def _kept(job: _Job, pieces: Pieces, inputs: dict[str, Any], index: int, rows: Mask) -> Array:
-    """Train one model, or find its answers on disk."""
-    kind = {**inputs, "model": index, "rows": digest(rows)}
-    found = pieces.arrays("shadow", kind, lambda: {"answers": job.one(index, rows)})
-    return np.asarray(found["answers"], dtype=float)
-
-
-def _each(
-    job: _Job, pieces: Pieces, inputs: dict[str, Any], inside: Mask, n_jobs: int
-) -> Iterable[Array]:
-    """The answers of every model in order, several trained at once."""
-    from joblib import Parallel, delayed
-
-    models = range(inside.shape[1])
-    work = (delayed(_kept)(job, pieces, inputs, k, inside[:, k]) for k in models)
-    return Parallel(n_jobs=n_jobs, return_as="generator")(work)  # type: ignore[no-any-return]
+        return {"answers": out}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,15 +177,16 @@ def load_network(place: Path, kind: str) -> Any:
     check_directory(place)
     torch, transformers = libraries()
     try:
-        network, info = getattr(transformers, kind).from_pretrained(
-            place,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            attn_implementation="eager",  # a configuration may name a kernel to be fetched
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        with _without_bars():
+            network, info = getattr(transformers, kind).from_pretrained(
+                place,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                attn_implementation="eager",  # a configuration may name a kernel to be fetched
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
     except Exception as error:  # damaged weights and odd configurations fail in many ways
         raise InputError(f"Cannot load {place}: {type(error).__name__}: {error}") from error
     missing = sorted({*info["missing_keys"], *map(str, info["mismatched_keys"])})
@@ -194,6 +196,20 @@ def load_network(place: Path, kind: str) -> Any:
         f"({len(missing)} missing or of another shape).",
     )
     return network
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """No progress bar of the library's while a model is loaded."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def load_tokenizer(place: Path) -> Any:
