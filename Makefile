@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost mst language dpsgd selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost mst language dpsgd clusters selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -57,6 +57,11 @@ language: $(VENV)/.developing
 dpsgd: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
+
+# A real Dask cluster and a real Ray cluster on this machine; workers and nodes of them are killed.
+clusters: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/work
+	$(BIN)/python benchmarks/work.py
 
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
