@@ -61,7 +61,6 @@ dpsgd: $(VENV)/.developing
 # A real Dask cluster and a real Ray cluster on this machine; workers and nodes of them are killed.
 clusters: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/work
-	$(BIN)/python benchmarks/work.py
 
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
@@ -75,6 +74,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/posterior.py
 	$(BIN)/python benchmarks/leakage.py
+	$(BIN)/python benchmarks/work.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
