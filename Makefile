@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost models mst language dpsgd endpoints selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost models mst language dpsgd endpoints clusters selftest benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -65,6 +65,10 @@ endpoints: $(VENV)/.developing
 	$(PIP) install --editable '.[endpoints-test]'
 	$(BIN)/python -m pytest tests/models -k endpoint
 
+# A real Dask cluster and a real Ray cluster on this machine; workers and nodes of them are killed.
+clusters: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/work
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
 	$(BIN)/python -m pytest -m slow
@@ -78,6 +82,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/posterior.py
 	$(BIN)/python benchmarks/leakage.py
 	$(BIN)/python benchmarks/attacks.py
+	$(BIN)/python benchmarks/work.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py

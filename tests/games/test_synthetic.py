@@ -57,13 +57,17 @@ def value(result: Result, parameter: str) -> float:
     return max(b.value for b in result.headline() if b.parameter == parameter)
 
 
-@pytest.fixture(scope="module")
-def leaking():
+def leak(**options):
     data = records(4000, 1)
     model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
-    return synthetic(
-        data, model=model, label="y", generator=Known(), nonmembers=records(1500, 2), repeats=3
-    )
+    outside = records(1500, 2)
+    given = {"model": model, "label": "y", "generator": Known(), "nonmembers": outside}
+    return synthetic(data, **given, repeats=3, **options)
+
+
+@pytest.fixture(scope="module")
+def leaking():
+    return leak()
 
 
 def test_a_model_that_remembers_its_records_is_found_out(leaking):
@@ -96,6 +100,10 @@ def test_repeats_give_a_t_interval(leaking):
     values = np.array(spread["c_plus_epsilon_lb"]["values"])
     half = 4.302653 * values.std(ddof=1) / np.sqrt(3)
     assert spread["c_plus_epsilon_lb"]["high"] - values.mean() == pytest.approx(half, rel=1e-5)
+
+
+def test_other_processes_find_the_same(leaking):
+    assert leak(n_jobs=2).dumps() == leaking.dumps()
 
 
 def test_the_result_survives_json_and_holds_the_curves(leaking):

@@ -66,10 +66,6 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     assert str(caught.value) == "row 0"
 
 
-def test_a_cluster_of_its_own_without_an_address(expected):
-    assert same(list(Engine("ray", n_jobs=2).run(sums(), range(6))), expected[:6])
-
-
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
     there = audited(tmp_path, "--backend", "ray", "--address", engine.address, "--no-cache")
@@ -81,3 +77,7 @@ def test_nobody_at_the_address():
         list(Engine("ray", address="127.0.0.1:9").run(abs, [1]))
     with pytest.raises(InputError, match="looks like host:6379"):
         list(Engine("ray", address="head").run(abs, [1]))
+
+
+def test_a_cluster_of_its_own_without_an_address(expected):
+    assert same(list(Engine("ray", n_jobs=2).run(sums(), range(6))), expected[:6])

@@ -12,8 +12,8 @@ from divulge.errors import InputError, MissingExtra, WorkersLost
 from divulge.work import address as address_
 from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, opened, pack
 
-_LOOK = 60.0
-"""Seconds without a result after which it is asked whether there are workers left."""
+_LOOK, _PATIENCE = 60.0, 5
+"""Seconds without a result after which workers are looked for, and how often in vain."""
 
 
 class DaskPool:
@@ -68,6 +68,7 @@ class DaskPool:
 
     def _finished(self) -> list[Any]:
         """Wait for a future; WorkersLost where nobody is left who could finish it."""
+        vain = 0
         while True:
             try:
                 with self.client.as_current():
@@ -76,7 +77,8 @@ class DaskPool:
                     )
                 return list(some.done)
             except TimeoutError:
-                if not self.client.nthreads():
+                vain = 0 if self.client.nthreads() else vain + 1
+                if vain == _PATIENCE:
                     raise WorkersLost("The Dask cluster has no workers left.") from None
             except (asyncio.CancelledError, OSError) as error:
                 raise WorkersLost(f"The Dask scheduler was lost: {error}.") from error
@@ -103,7 +105,7 @@ def _client(where: Any) -> Any:
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"No Dask scheduler answers at {where}: {error}.") from error
     try:
-        client.wait_for_workers(1, timeout=3 * address_.TIMEOUT)
+        client.wait_for_workers(1, timeout=_LOOK)
     except TimeoutError as error:
         client.close()
         raise InputError(f"The Dask cluster at {where} has no workers.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,9 @@ _LOOK = 60.0
 
 
 class RayPool:
-    """A driver of the cluster. Ray tries tasks of dead workers and nodes again by itself."""
+    """A driver of the cluster. Ray tries tasks of dead workers and nodes again by itself; objects
+    that went with a node are put again here. A session that is on a cluster already stays on it.
+    """
 
     def __init__(self, function: Callable[[Any], Any], n_jobs: int, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -25,7 +28,7 @@ class RayPool:
             raise MissingExtra("ray", "ray") from error
         self.ray = ray
         self.parcel = Parcel.of(function)
-        self.refs: dict[Any, int] = {}
+        self.refs: dict[Any, tuple[int, bytes]] = {}
         self.ours = not ray.is_initialized()
         try:
             if self.ours:
@@ -34,14 +37,18 @@ class RayPool:
             slots = int(ray.cluster_resources().get("CPU", 1))
             self.room = max(64, 4 * slots)
             self.held = ray.put(self.parcel.content)
+            self.losses: Counter[int] = Counter()
             self.call = ray.remote(num_cpus=1, max_retries=RETRIES)(call)
         except BaseException:
             self.close()
             raise
 
     def submit(self, index: int, task: Any) -> None:
-        ref = self.call.remote(self.held, self.parcel.digest, self.parcel.code, pack(task))
-        self.refs[ref] = index
+        self._send(index, pack(task))
+
+    def _send(self, index: int, task: bytes) -> None:
+        ref = self.call.remote(self.held, self.parcel.digest, self.parcel.code, task)
+        self.refs[ref] = (index, task)
 
     def collect(self) -> Iterator[tuple[int, Any]]:
         done: list[Any] = []
@@ -50,9 +57,16 @@ class RayPool:
             if not done and not _nodes():
                 raise WorkersLost("The Ray cluster has no nodes left.")
         for ref in done:
-            index = self.refs.pop(ref)
+            index, task = self.refs.pop(ref)
             try:
                 outcome = self.ray.get(ref)
+            except self.ray.exceptions.ObjectLostError as error:  # the function, or the result
+                self.losses[index] += 1
+                if self.losses[index] > RETRIES:
+                    raise lost(index, type(error).__name__) from error
+                self.held = self.ray.put(self.parcel.content)
+                self._send(index, task)
+                continue
             except self.ray.exceptions.RayError as error:
                 raise lost(index, type(error).__name__) from error
             yield index, opened(outcome)
