@@ -1,4 +1,4 @@
-"""Needs: pip install divulge
+"""Needs: pip install divulge pandas
 
 A function of one's own, named as module:function: any model that Python can ask.
 """

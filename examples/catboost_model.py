@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[catboost]'
+"""Needs: pip install 'divulge[catboost]' pandas
 
 A CatBoost classifier with names for its classes, saved as .cbm and audited from the file.
 """

@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[lightgbm]'
+"""Needs: pip install 'divulge[lightgbm]' pandas
 
 A LightGBM classifier, saved as text and audited from the file.
 """

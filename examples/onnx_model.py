@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[onnx]' skl2onnx
+"""Needs: pip install 'divulge[onnx]' skl2onnx pandas
 
 A scikit-learn network, converted to ONNX and audited from the file.
 """

@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[models]'
+"""Needs: pip install 'divulge[models]' pandas
 
 A scikit-learn forest, saved with skops and audited from the file. Forests hold a type that skops
 leaves to the user to trust.

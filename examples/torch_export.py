@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[torch]'
+"""Needs: pip install 'divulge[torch]' pandas
 
 A PyTorch network, saved by torch.export and audited from the file.
 """

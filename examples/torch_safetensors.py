@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[torch]'
+"""Needs: pip install 'divulge[torch]' pandas
 
 Weights in safetensors, put into a class that the user names, and audited from the file.
 """

@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[xgboost]'
+"""Needs: pip install 'divulge[xgboost]' pandas
 
 An XGBoost classifier, saved in the library's own format and audited from the file.
 """
