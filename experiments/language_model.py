@@ -4,19 +4,20 @@
 
 Public-domain text: Jane Austen's novels as Debian ships them (``make text``). A tokenizer and a
 tiny GPT-2, built from a configuration, are trained on the novel of 1814; that public model is then
-fine-tuned on a random half of the chunks of the novels of 1811 and 1813. The half is what an
+fine-tuned on a random third of the chunks of the novels of 1811 and 1813. That third is what an
 auditor would know to be in the training set; text that appeared later (1815 and 1817) is what he
 would have for comparison. The same model is audited three times:
 
-- *same novels*: the half against the other half, by coin flips. No shift, the true leak;
-- *later text*: the half against the later novels. The same leak, and a real shift;
-- *never seen*: the other half, called members though the model never saw them, against the later
+- *same novels*: that third against another one, by coin flips. No shift, the true leak;
+- *later text*: that third against the later novels. The same leak, and a real shift;
+- *never seen*: the other third, called members though the model never saw them, against the later
   novels. A real shift and no leak: whatever a bound claims above 0 is false.
 
 The target is a directory on disk and is asked by ``divulge.score``; the scores are the loss and the
 ratio to the public model. The features are of the text alone: its words, and what the public model
-says of it. Every model and table is kept: a second run repeats nothing. Needs the extra
-``language``.
+says of it. The negative control is a model fine-tuned on the last third: it knows the novels as
+well as the target does, and has seen no record of any audit. Every model and table is kept: a
+second run repeats nothing. Needs the extra ``language``.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from divulge.scores import score
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
+Thirds = npt.NDArray[np.int64]
 
 TEXT = Path("out/text/Rdata.rdb")
 PUBLIC = ("MANSFIELD PARK",)
@@ -58,6 +60,8 @@ EARLY = ("SENSE AND SENSIBILITY", "PRIDE AND PREJUDICE")
 LATER = ("EMMA", "NORTHANGER ABBEY", "PERSUASION")
 SCORES = ("loss", "reference_ratio")
 ARMS = ("same novels", "later text", "never seen")
+LATE = 3
+"""Later novels; 0, 1 and 2 are the thirds of the early ones."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +75,19 @@ class Sizes:
     batch: int = 32
     pretraining: int = 6
     rate: float = 2e-3
-    words: int = 48
-    """Columns that describe the words of a chunk."""
+    words: int = 200
+    """Most frequent words, each a column."""
+    topics: int = 32
+    """Columns of a singular value decomposition of all words."""
     hidden: int = 16
     """Columns of the public model's embedding."""
     most: int | None = None
     """Chunks per chapter."""
+    later: int = 6_000
+    """Most chunks of the later novels."""
 
 
-QUICK = Sizes(layers=1, width=64, batch=64, pretraining=1, words=8, hidden=4, most=30)
+QUICK = Sizes(layers=1, width=64, batch=64, pretraining=1, words=20, topics=4, hidden=4, most=30)
 
 
 def records_of(run: Run, books: Any, names: Sequence[str], tokenizer: Any) -> Frame:
@@ -91,40 +99,43 @@ def records_of(run: Run, books: Any, names: Sequence[str], tokenizer: Any) -> Fr
 def described(run: Run, public: Any, everyone: Frame) -> dict[str, Array]:
     """What the text alone shows: its words (TF-IDF), and the public model's view of it."""
     from sklearn.decomposition import PCA, TruncatedSVD
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-    texts, tokens = everyone["text"].to_list(), token_matrix(everyone)
+    s, texts, tokens = run.sizes, everyone["text"].to_list(), token_matrix(everyone)
 
     def ask() -> dict[str, Array]:
         answers = LanguageModel(public).ask(tokens)
-        words = TfidfVectorizer(sublinear_tf=True, min_df=5).fit_transform(texts)
+        counted = CountVectorizer(max_features=s.words, binary=True).fit_transform(texts)
+        weighed = TfidfVectorizer(sublinear_tf=True, min_df=5).fit_transform(texts)
         return {
             "loss": answers.losses,
-            "words": TruncatedSVD(run.sizes.words, random_state=0).fit_transform(words),
-            "hidden": PCA(run.sizes.hidden, random_state=0).fit_transform(answers.embeddings),
+            "words": counted.toarray().astype(float),
+            "topics": TruncatedSVD(s.topics, random_state=0).fit_transform(weighed),
+            "hidden": PCA(s.hidden, random_state=0).fit_transform(answers.embeddings),
         }
 
     inputs = {"model": digest(state_of(public)), "texts": digest({"tokens": tokens})}
-    kept = run.pieces.arrays(
-        "described", {**inputs, "words": run.sizes.words, "hidden": run.sizes.hidden}, ask
-    )
+    inputs |= {name: getattr(s, name) for name in ("words", "topics", "hidden")}
+    kept = run.pieces.arrays("described", inputs, ask)
     found = {"x_loss": kept["loss"]}
-    for name in ("words", "hidden"):
+    for name in ("words", "topics", "hidden"):
         found |= {f"x_{name}_{j}": column for j, column in enumerate(kept[name].T)}
     return found
 
 
-def audit(arm: str, table: Frame, half: Array, early: Array) -> Result:
+def audit(arm: str, table: Frame, third: Thirds) -> Result:
     """One of the three audits of a scored table."""
-    first = early & (half if arm != "never seen" else ~half)
-    second = early & ~half if arm == "same novels" else ~early
+    first = third == (1 if arm == "never seen" else 0)
+    second = third == (1 if arm == "same novels" else LATE)
     rows = np.flatnonzero(first | second)
     shown = table[rows].to_arrow().append_column("member", pa.array(first[rows]))
-    return membership(shown, score=SCORES, features="x_*", rng=0)
+    return membership(
+        shown, score=SCORES, features="x_*", text="text", reference_score="control_loss", rng=0
+    )
 
 
 def claims(result: Result) -> tuple[float, float, float]:
-    """The largest naive and corrected bounds on mu, and the headline epsilon at 1e-5."""
+    """The largest naive and headline bounds on mu, and the largest headline epsilon."""
 
     def best(parameter: str, **wanted: Any) -> float:
         found = [
@@ -148,50 +159,63 @@ def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]
     tokenizer, vocabulary, start = pretrained(run, public_texts)
     public = finetune.save(revived(run, vocabulary, start), tokenizer, run.out / "public")
     parts = [records_of(run, books, names, tokenizer) for names in (EARLY, LATER)]
+    rng = run.rng(6)
+    parts[1] = parts[1][np.sort(rng.permutation(len(parts[1]))[: run.sizes.later])]
     everyone = tables.concat(parts)
-    early = np.arange(len(everyone)) < len(parts[0])
-    half = early & (run.rng(6).random(len(everyone)) < 0.5)
+    third = np.full(len(everyone), LATE)
+    third[: len(parts[0])] = rng.integers(3, size=len(parts[0]))
     run.say(
-        f"{int(half.sum())} chunks to learn from, {int((early & ~half).sum())} of the same novels "
-        f"held out, {int((~early).sum())} of later ones"
+        f"{len(parts[0])} chunks of the early novels: {int((third == 0).sum())} for the target, "
+        f"{int((third == 1).sum())} held out, {int((third == 2).sum())} for the control; "
+        f"{len(parts[1])} of later ones"
     )
     features = described(run, revived(run, vocabulary, start), everyone)
     records = pa.table({"text": everyone["text"].to_list(), **features})
-    lessons = token_matrix(everyone[np.flatnonzero(half)])
+    states: dict[str, State] = {"target": start, "control": start}
     rows: list[dict[str, Any]] = []
-    state: State = start
     done = 0
     for number in epochs:
-        name = f"target after {done} epochs"
-        state = tuned(run, name, vocabulary, state, lessons, 100 + done, epochs=number - done)
+        scored = {}
+        for k, name in ((0, "target"), (2, "control")):
+            lessons = token_matrix(everyone[np.flatnonzero(third == k)])
+            states[name] = tuned(
+                run, f"{name}, after {done}", vocabulary, states[name], lessons, 100 + done,
+                epochs=number - done,
+            )  # fmt: skip
+            network = revived(run, vocabulary, states[name])
+            place = finetune.save(network, tokenizer, run.out / f"{name}{number}")
+            run.say(f"asking {place.name}")
+            scored[name] = score(
+                records,
+                model=Source(str(place)),
+                references=[Source(str(public))],
+                text="text",
+                attacks=SCORES,
+                cache=run.out / "pieces",
+            )
         done = number
-        place = finetune.save(revived(run, vocabulary, state), tokenizer, run.out / f"E{number}")
-        run.say(f"asking {place.name}")
-        scored = score(
-            records,
-            model=Source(str(place)),
-            references=[Source(str(public))],
-            text="text",
-            attacks=SCORES,
-            cache=run.out / "pieces",
-        )
-        assert scored is not None
+        # as the ratio, but by name a loss: small for members
+        beside = scored["control"]["loss"].to_numpy() - features["x_loss"]
+        table = scored["target"].to_arrow().append_column("control_loss", pa.array(beside))
         for arm in ARMS:
-            run.say(f"auditing {place.name}: {arm}")
-            result = audit(arm, scored, half, early)
-            naive, corrected, epsilon = claims(result)
+            run.say(f"auditing the target after {number} epochs: {arm}")
             rows.append(
-                {
-                    "epochs": number,
-                    "arm": arm,
-                    "AUC": result.measurements["auc"],
-                    "naive mu": naive,
-                    "headline mu": corrected,
-                    "headline epsilon": epsilon,
-                    "verdict": result.verdict.status,
-                }
+                {"epochs": number, "arm": arm, **found(audit(arm, tables.read(table), third))}
             )
     return rows
+
+
+def found(result: Result) -> dict[str, Any]:
+    """What one audit came to."""
+    naive, corrected, epsilon = claims(result)
+    return {
+        "AUC": result.measurements["auc"],
+        "naive mu": naive,
+        "mu": corrected,
+        "epsilon": epsilon,
+        "control's epsilon": result.measurements["negative_control_epsilon"],
+        "verdict": result.verdict.status + ("" if result.verdict.robust else ", fragile"),
+    }
 
 
 def show(rows: Sequence[dict[str, Any]], console: Console) -> None:

@@ -33,7 +33,7 @@ def command(
     ] = "",
     model: opening.MaybePlace = None,
     label: Annotated[str | None, typer.Option(help="Column that the model predicts.")] = None,
-    text: Annotated[str | None, typer.Option(help="Column of text that it reads.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of text that the model reads.")] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,

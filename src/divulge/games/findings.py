@@ -62,6 +62,8 @@ class Context:
     pools: tuple[int, int]
     """Members and non-members that the user brought."""
     game: str = "membership"
+    reads_text: bool = False
+    """Whether the model reads a text, which features describe in part only."""
     subset: Subset | None = None
 
     def row_numbers(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -176,11 +178,12 @@ def _verdict(
             f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "
             "This is not a proof of privacy."
         )
-        return Verdict("no evidence", False, sentence, tuple(_reasons(adjusted, None, control)))
+        reasons = _reasons(context, adjusted, None, control)
+        return Verdict("no evidence", False, sentence, tuple(reasons))
     listed = findings_in_words(leaking)
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
-    reasons = tuple(_reasons(adjusted, gamma_star, control))
-    return Verdict("leak", not reasons, sentence, reasons)
+    reasons = _reasons(context, adjusted, gamma_star, control)
+    return Verdict("leak", not reasons, sentence, tuple(reasons))
 
 
 def findings_in_words(leaking: list[Bound]) -> str:
@@ -192,9 +195,17 @@ def findings_in_words(leaking: list[Bound]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def _reasons(adjusted: Adjusted, gamma_star: float | None, control: float | None) -> list[str]:
+def _reasons(
+    context: Context, adjusted: Adjusted, gamma_star: float | None, control: float | None
+) -> list[str]:
     """Why a finding is fragile."""
     reasons = []
+    if context.reads_text and control is None and gamma_star is not None:
+        reasons.append(
+            "Features describe a text in part only, and a model that knows such text better than "
+            "they do looks like one that remembers. Give the score of a model of such text that "
+            "never saw the members (--reference-score)."
+        )
     if not adjusted.features:
         reasons.append("No features were given: a difference between the groups was not ruled out.")
     if gamma_star is not None and gamma_star < ROBUST_ODDS:

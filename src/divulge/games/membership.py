@@ -164,6 +164,7 @@ def audit_pools(
             "inputs": list(pools.inputs),
         },
         pools=(int((pools.truth > 0).sum()), int((pools.truth < 0).sum())),
+        reads_text=pools.text and pools.propensity is None,
         subset=pools.subset,
     )
     known = None

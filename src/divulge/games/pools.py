@@ -45,6 +45,8 @@ class Pools:
     heldout: tuple[Array, Array] | None = field(default=None, repr=False)
     """Features and truths of records that serve the propensity only."""
     subset: Subset | None = None
+    text: bool = False
+    """Whether the model reads a text."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,16 @@ def read_pools(
         inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
     _refuse_overlap(encoded, scores, truths, where, subset)
     return Pools(
-        truths, scores, encoded, reference, known, score_names, tuple(inputs), held, subset
+        truth=truths,
+        score=scores,
+        features=encoded,
+        reference=reference,
+        propensity=known,
+        score_names=score_names,
+        inputs=tuple(inputs),
+        heldout=held,
+        subset=subset,
+        text=text is not None,
     )
 
 
