@@ -76,3 +76,21 @@ def audited(folder, *options):
     result = json.loads(done.stdout)
     del result["provenance"]["command"]
     return json.dumps(result)
+
+
+def scored(engine):
+    """The scores of a tree's records, in many small pieces of work."""
+    import numpy as np
+    from sklearn.tree import DecisionTreeClassifier
+
+    import divulge
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    tree = DecisionTreeClassifier(random_state=0).fit(x[:200], x[:200, 0] > 0)
+    table = {**{f"x_{j}": x[:, j] for j in range(3)}, "y": x[:, 0] > 0}
+    found = divulge.score(
+        table, model=tree, features="x_*", label="y", rows=20, attacks=["loss", "entropy"],
+        engine=engine,
+    )  # fmt: skip
+    return found.to_arrow()
