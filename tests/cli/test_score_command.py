@@ -134,3 +134,11 @@ def test_bad_input_is_one_clear_error(place, tmp_path, words, said):
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_in_an_address_does_not_enter_the_result(monkeypatch):
+    from divulge.cli import output
+
+    typed = ["divulge", "membership", "--model", "https://host/v1?key=s3cret#more", "--seed", "1"]
+    monkeypatch.setattr(sys, "argv", typed)
+    assert output.command_line() == "divulge membership --model https://host/v1 --seed 1"

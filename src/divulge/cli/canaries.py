@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -125,6 +123,6 @@ def audit_command(
         error=error,
         ignore_others=ignore_others,
         rng=seed,
-        command="divulge " + shlex.join(sys.argv[1:]),
+        command=output.command_line(),
     )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -88,7 +86,7 @@ def command(
             advantage=advantage,
             percentile=percentile,
             out=out,
-            command="divulge " + shlex.join(sys.argv[1:]),
+            command=output.command_line(),
             progress=advance,
         )
     if out is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -120,7 +118,7 @@ def command(
             backend=backend,
             address=address,
             cache=None if no_cache else cache,
-            command="divulge " + shlex.join(sys.argv[1:]),
+            command=output.command_line(),
             progress=advance,
         )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

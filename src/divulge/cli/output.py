@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 from pathlib import Path
 
 import typer
@@ -19,6 +22,12 @@ def check(report: Path | None, claim: str | None) -> None:
         from divulge.report import html
 
         html.require_charts()
+
+
+def command_line() -> str:
+    """What was typed; the query of an address is left out, for it may hold a key."""
+    typed = (re.sub(r"(https?://[^?#]*)[?#].*", r"\1", word) for word in sys.argv[1:])
+    return "divulge " + shlex.join(typed)
 
 
 def words(text: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +73,7 @@ def command(
             level=level,
             sampler=sampler,
             rng=seed,
-            command="divulge " + shlex.join(sys.argv[1:]),
+            command=output.command_line(),
             progress=advance,
         )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

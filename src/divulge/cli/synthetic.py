@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -98,7 +96,7 @@ def command(
             address=address,
             cache=None if no_cache else cache,
             model_fingerprint=None if target is None else target.fingerprint(),
-            command="divulge " + shlex.join(sys.argv[1:]),
+            command=output.command_line(),
             progress=advance,
         )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
