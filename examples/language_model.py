@@ -8,8 +8,7 @@ import tempfile
 import numpy as np
 
 import divulge
-from divulge import tables
-from divulge.models import finetune, load
+from divulge.models import Source, finetune
 from sentences import sentences
 
 members, others = sentences()
@@ -20,12 +19,12 @@ network = finetune.tiny(600, 64, rng, layers=1, width=64, heads=2)
 finetune.finetune(network, np.array(rows), rng, epochs=60, rate=5e-3)
 
 with tempfile.TemporaryDirectory() as folder:
-    model = load(finetune.save(network, tokenizer, folder))
-    losses = [
-        -np.nanmean(model.ask(tables.read({"text": texts})).tokens, axis=1)
-        for texts in (members, others)
-    ]
+    finetune.save(network, tokenizer, folder)
     result = divulge.membership(
-        members={"loss": losses[0]}, nonmembers={"loss": losses[1]}, score="loss"
+        members={"text": members},
+        nonmembers={"text": others},
+        model=Source(folder),
+        text="text",
+        score=["loss", "min_k"],
     )
     print(result.verdict.sentence)

@@ -16,9 +16,6 @@ from itertools import pairwise
 import numpy as np
 
 import divulge
-from divulge import tables
-from divulge.attacks.tokens import sequence_features
-from divulge.models import base
 from divulge.models.endpoints import open_endpoint
 
 rng = np.random.default_rng(0)
@@ -65,9 +62,7 @@ if __name__ == "__main__":
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
     model = open_endpoint(f"http://127.0.0.1:{server.server_port}/v1", name="pairs")
-    answers = base.ask(model, tables.read({"text": texts}))
-    scores = sequence_features(answers.tokens, texts)
-    result = divulge.membership({"member": member, "loss": scores["loss"]}, score="loss")
+    result = divulge.membership({"member": member, "text": texts}, model=model, text="text")
     print(result.verdict.sentence)
 
     server.shutdown()

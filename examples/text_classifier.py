@@ -11,9 +11,7 @@ import torch
 import transformers
 
 import divulge
-from divulge import tables
-from divulge.games.scoring import losses
-from divulge.models import finetune, load
+from divulge.models import Source, finetune
 from sentences import sentences
 
 members, others = sentences()
@@ -39,13 +37,11 @@ for _ in range(60):
 with tempfile.TemporaryDirectory() as folder:
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    model = load(folder)
-    tables_ = [
-        tables.read({"text": texts, "mood": np.array(["calm", "lively"])[mood]})
+    tables = [
+        {"text": texts, "mood": np.array(["calm", "lively"])[mood]}
         for texts, mood in zip((members, others), labels, strict=True)
     ]
-    scores = [losses(model, table, (), "mood", "the table", text="text") for table in tables_]
     result = divulge.membership(
-        members={"loss": scores[0]}, nonmembers={"loss": scores[1]}, score="loss"
+        members=tables[0], nonmembers=tables[1], model=Source(folder), text="text", label="mood"
     )
     print(result.verdict.sentence)
