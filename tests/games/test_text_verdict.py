@@ -1,0 +1,38 @@
+"""A text is more than its features: a finding about one needs a negative control to be robust."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import divulge
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    member = rng.random(3000) < 0.5
+    return {
+        "member": member,
+        "loss": rng.normal(size=3000) - 2.0 * member,
+        "control_loss": rng.normal(size=3000),
+        "words": rng.normal(size=3000),
+        "text": [f"text {i}" for i in range(3000)],
+    }
+
+
+def test_without_a_control_it_is_fragile(table):
+    plain = divulge.membership(table, score="loss", features=["words"])
+    assert plain.verdict.robust
+    about_text = divulge.membership(table, score="loss", features=["words"], text="text")
+    assert about_text.verdict.status == "leak"
+    assert not about_text.verdict.robust
+    assert any("--reference-score" in reason for reason in about_text.verdict.reasons)
+    assert [b.value for b in plain.bounds] == [b.value for b in about_text.bounds]
+
+
+def test_a_control_that_finds_nothing_makes_it_robust(table):
+    given = {"score": "loss", "features": ["words"], "text": "text"}
+    assert divulge.membership(table, reference_score="control_loss", **given).verdict.robust
+    knowing = {**table, "control_loss": table["loss"] + 0.1 * table["words"]}
+    assert not divulge.membership(knowing, reference_score="control_loss", **given).verdict.robust
