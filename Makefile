@@ -70,6 +70,8 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/posterior.py
 	$(BIN)/python benchmarks/leakage.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/throughput.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
