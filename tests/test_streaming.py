@@ -136,9 +136,9 @@ def test_a_bad_row_is_named_by_its_place_in_the_whole_table(rows, column, value,
     values[317] = value  # in the third batch
     at = table.column_names.index(column)
     table = table.set_column(at, column, pa.array(values, type=table[column].type))
-    path = write(table, tmp_path, "folder")
-    with pytest.raises(InputError, match=message):
-        _pools(path, features="x_*", rows=rows)
+    for source in (write(table, tmp_path, "folder"), table):
+        with pytest.raises(InputError, match=message):
+            _pools(source, features="x_*", rows=rows)
 
 
 def test_a_later_block_of_a_csv_may_be_finer_or_bad(tmp_path, monkeypatch):

@@ -175,15 +175,18 @@ def _read(
     rng = stored.numbers_of_rows(seed)
     parts = []
     for source in sources:
+        check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
         if isinstance(source.table, stored.Stored):
-            check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
             kept = stored.read_some(
                 source.table, columns, most=most, rng=rng, check=check, words=words
             )
         else:
             luck = rng.random(len(source.table))
             stay = stored.smallest(luck, most)
-            few = source.table if stay.size == luck.size else source.table[stay]
+            few = source.table
+            if stay.size < luck.size:
+                check(few, 0)
+                few = few[stay]
             kept = stored.Kept(few, stay, luck[stay], luck.size)
         parts.append(kept)
     total = sum(kept.total for kept in parts)
