@@ -203,7 +203,7 @@ def _composition(
 
 def _worst_of_both(prepared: Prepared, failure: float) -> conditional.WorstShift:
     """000, Assumption 2 asks for overlap in either group: the worse of the two, on the head."""
-    apart = prepared.log_odds[prepared.head] - prepared.coin
+    apart = prepared.log_odds_of(prepared.head) - prepared.coin
     truth = prepared.truth[prepared.head]
     both = [conditional.worst_shift(apart[truth == kind], failure) for kind in (1.0, -1.0)]
     return max(both, key=lambda worst: worst.epsilon)
@@ -228,7 +228,7 @@ def _conditional(
     guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
     words = (INDEPENDENT, prepared.assumption)
-    prior = prepared.log_odds[prepared.tail]
+    prior = prepared.log_odds_of(prepared.tail)
     against = prior if signed else guess * np.abs(prior)
     pure = signed_epsilon_lower_bound(guess, prepared.truth[prepared.tail], against, error)
     out = [_bound("mu", None, _mu(counts, error), error, name, words)]
@@ -254,7 +254,7 @@ def _aware_guesses(
     signed: bool,
 ) -> tuple[guessing.Guesses, Counts]:
     tail = prepared.tail
-    prior = prepared.log_odds[tail]
+    prior = prepared.log_odds_of(tail)
     confidence, kept = np.empty(tail.size), np.empty(tail.size)
     for part in slices(tail.size):
         confidence[part], kept[part] = conditional.aware_confidence(
@@ -264,9 +264,12 @@ def _aware_guesses(
     guesses = guessing.choose_guesses(kept[::-1], error=error)
     del kept
     guess = guessing.top_guesses(confidence, guesses, rng)
-    counts = conditional.tampered_counts(
-        guess, prepared.truth[tail], prior, luck[tail], signed=signed
-    )
+    counts = Counts(0, 0, 0)
+    for part in slices(tail.size):
+        rows = tail[part]
+        counts += conditional.tampered_counts(
+            guess[part], prepared.truth[rows], prior[part], luck[rows], signed=signed
+        )
     return guess, counts
 
 
