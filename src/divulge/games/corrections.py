@@ -67,6 +67,7 @@ def audit(
     kept = _thinned(prepared, prepared.log_odds, luck)
     counts: Counts | None = None
     bet: betting.BettingResult | None = None
+    unaware: _Ranked | None = None
     if {"none", "composition"} & set(corrections):
         unaware = _unaware(prepared, half, luck)
         if "none" in corrections:
@@ -85,6 +86,8 @@ def audit(
         ranked = unaware if same else _rank(prepared, kept, prepared.score, half, trimmed=True)
         counts = _count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
+        del ranked
+    del unaware, luck  # a bet needs neither
     if "prior" in corrections:
         bet = _bet(prepared, half, rng, progress)
         bounds.append(_from_bet(prepared, bet, half))
@@ -230,7 +233,8 @@ def _conditional(
     words = (INDEPENDENT, prepared.assumption)
     prior = prepared.log_odds_of(prepared.tail)
     against = prior if signed else guess * np.abs(prior)
-    pure = signed_epsilon_lower_bound(guess, prepared.truth[prepared.tail], against, error)
+    truth = prepared.truth[prepared.tail]
+    pure = signed_epsilon_lower_bound(guess, truth, against, error)
     out = [_bound("mu", None, _mu(counts, error), error, name, words)]
     out.append(_bound("epsilon", 0.0, pure, error, name, words))
     out += [_bound("epsilon", d, _epsilon(counts, d, error), error, name, words) for d in deltas]
