@@ -27,7 +27,7 @@ from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating[Any]]
-AT_MOST = 120_000_000
+AT_MOST = 60_000_000
 """Numbers that are used by default: rows x (feature columns + PER_ROW)."""
 PER_ROW = 10
 
