@@ -83,6 +83,8 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/leakage.py
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/throughput.py
 
 experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py

@@ -136,9 +136,9 @@ def test_a_bad_row_is_named_by_its_place_in_the_whole_table(rows, column, value,
     values[317] = value  # in the third batch
     at = table.column_names.index(column)
     table = table.set_column(at, column, pa.array(values, type=table[column].type))
-    path = write(table, tmp_path, "folder")
-    with pytest.raises(InputError, match=message):
-        _pools(path, features="x_*", rows=rows)
+    for source in (write(table, tmp_path, "folder"), table):
+        with pytest.raises(InputError, match=message):
+            _pools(source, features="x_*", rows=rows)
 
 
 def test_a_later_block_of_a_csv_may_be_finer_or_bad(tmp_path, monkeypatch):
@@ -221,12 +221,14 @@ def test_two_tables_are_one_numbering(tmp_path):
 
 
 def test_features_limit_the_rows_and_the_result_says_so(monkeypatch):
-    monkeypatch.setattr(pools, "AT_MOST", 1600)
+    monkeypatch.setattr(pools, "AT_MOST", 800 * (2 + pools.PER_ROW))
     result = membership(scores(2000), score="loss", features="x_*", estimator="logistic")
     said = result.diagnostics["subset"]
     assert (said["rows"], said["used"]) == (2000, 800)
     assert "800 of 2,000 rows" in said["sentence"]
     assert result.trials["pool_members"] + result.trials["pool_nonmembers"] == 800
+    assert (result.trials["rows_of_the_table"], result.trials["rows_used"]) == (2000, 800)
+    assert said["sentence"] in " ".join(str(result).split())
     whole = membership(scores(2000), score="loss")
     assert "subset" not in whole.diagnostics
     with pytest.raises(InputError, match="rows must be"):

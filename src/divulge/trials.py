@@ -12,7 +12,7 @@ import numpy.typing as npt
 from divulge.errors import InputError, require
 
 Array = npt.NDArray[np.float64]
-AT_ONCE = 1 << 24
+AT_ONCE = 1 << 22
 """Most trials that are worked on at once: bounds the memory of everything in between."""
 
 

@@ -265,10 +265,10 @@ def _check(
     require(s.size > 0, "There are no trials.")
     require(x.ndim == 2 and x.shape[0] == s.size, "scores and truths must have the same length.")
     require(bool(np.isfinite(x).all()), "Scores must be finite: found NaN or infinity.")
-    require(bool(np.isin(s, (-1.0, 1.0)).all()), "truths must be +1 or -1.")
+    require(bool((np.abs(s) == 1).all()), "truths must be +1 or -1.")
     prior = np.broadcast_to(np.asarray(log_odds, dtype=float), s.shape)
     require(
-        bool((np.abs(prior) <= _LARGEST_PRIOR).all()),
+        bool(prior.min() >= -_LARGEST_PRIOR and prior.max() <= _LARGEST_PRIOR),
         f"log_odds must be finite and at most {_LARGEST_PRIOR:g} in size.",
     )
     return x, s, prior

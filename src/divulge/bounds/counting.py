@@ -110,11 +110,11 @@ def signed_epsilon_lower_bound(
     guess = np.asarray(guesses).ravel()
     truth = np.asarray(truths).ravel()
     require(guess.size == truth.size, "guesses and truths must have the same length.")
-    require(bool(np.isin(guess, (-1, 0, 1)).all()), "guesses must be +1, -1 or 0.")
-    require(bool(np.isin(truth, (-1, 1)).all()), "truths must be +1 or -1.")
+    made = guess != 0
+    require(bool(((np.abs(guess) == 1) | ~made).all()), "guesses must be +1, -1 or 0.")
+    require(bool((np.abs(truth) == 1).all()), "truths must be +1 or -1.")
     prior = np.broadcast_to(np.asarray(log_odds, dtype=float), guess.shape)
     require(bool(np.isfinite(prior).all()), "log_odds must be finite.")
-    made = guess != 0
     signed = guess[made] * prior[made]
     r, c = int(made.sum()), int((guess[made] == truth[made]).sum())
     if c == 0:

@@ -36,6 +36,13 @@ class Counts:
     guesses: int
     correct: int
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.trials + other.trials,
+            self.guesses + other.guesses,
+            self.correct + other.correct,
+        )
+
 
 @dataclass(frozen=True)
 class Target:
@@ -75,13 +82,18 @@ def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Gu
     """
     require(0 <= guesses <= confidence.size, "More guesses than trials.")
     sure = np.abs(confidence)
-    least = np.partition(sure, -guesses)[-guesses] if guesses else np.inf
-    above, tied = sure > least, sure == least
-    luck = [rng.random(part.stop - part.start)[tied[part]] for part in slices(sure.size)]
-    first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")
+    sure.partition(max(0, sure.size - guesses - 1))
+    sure = sure[sure.size - guesses :]
+    least = float(sure.min(initial=np.inf))
+    del sure
+    above = (confidence > least) | (confidence < -least)
+    tied = (confidence == least) | (confidence == -least)
     surest = int(above.sum())
+    luck = [rng.random(part.stop - part.start)[tied[part]] for part in slices(confidence.size)]
+    first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")
     chosen = np.flatnonzero(tied)[first[: guesses - surest]]
-    coin = np.where(rng.random(guesses)[surest:] < 0.5, 1, -1)
+    fair = [rng.random(p.stop - p.start)[max(0, surest - p.start) :] for p in slices(guesses)]
+    coin = np.where(np.concatenate([np.zeros(0), *fair]) < 0.5, 1, -1)
     out = (confidence > 0.0).astype(np.int8) - (confidence < 0.0).astype(np.int8)
     out[chosen] = np.where(out[chosen] == 0, coin, out[chosen])
     above[chosen] = True

@@ -34,6 +34,9 @@ Index = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.floating[Any]]
 
 CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
+MOST_LEARNED = 2_000_000
+"""Learned trials that teach the evidence of a score: the first of a random order, so that
+neither time nor memory grows with the table."""
 NO_SHIFT = "no shift: members and non-members have the same distribution"
 INDEPENDENT = (
     "the truths of the trials are independent given the records (coin flips over two pools)"
@@ -67,6 +70,7 @@ def audit(
     kept = _thinned(prepared, prepared.log_odds, luck)
     counts: Counts | None = None
     bet: betting.BettingResult | None = None
+    unaware: _Ranked | None = None
     if {"none", "composition"} & set(corrections):
         unaware = _unaware(prepared, half, luck)
         if "none" in corrections:
@@ -85,6 +89,8 @@ def audit(
         ranked = unaware if same else _rank(prepared, kept, prepared.score, half, trimmed=True)
         counts = _count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
+        del ranked
+    del unaware, luck  # a bet needs neither
     if "prior" in corrections:
         bet = _bet(prepared, half, rng, progress)
         bounds.append(_from_bet(prepared, bet, half))
@@ -146,6 +152,7 @@ def _evidence(
 ) -> Array:
     if head.size < 20 or not ((truth[head] > 0).any() and (truth[head] < 0).any()):
         return guessing.centred_ranks(score[tail].astype(float))
+    head = head[:MOST_LEARNED]
     teach = learners.stacked(score[head, None].astype(float), truth[head], log_odds[head])
     out = np.empty(tail.size)
     for part in slices(tail.size):
@@ -203,7 +210,7 @@ def _composition(
 
 def _worst_of_both(prepared: Prepared, failure: float) -> conditional.WorstShift:
     """000, Assumption 2 asks for overlap in either group: the worse of the two, on the head."""
-    apart = prepared.log_odds[prepared.head] - prepared.coin
+    apart = prepared.log_odds_of(prepared.head) - prepared.coin
     truth = prepared.truth[prepared.head]
     both = [conditional.worst_shift(apart[truth == kind], failure) for kind in (1.0, -1.0)]
     return max(both, key=lambda worst: worst.epsilon)
@@ -228,9 +235,10 @@ def _conditional(
     guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
     words = (INDEPENDENT, prepared.assumption)
-    prior = prepared.log_odds[prepared.tail]
+    prior = prepared.log_odds_of(prepared.tail)
     against = prior if signed else guess * np.abs(prior)
-    pure = signed_epsilon_lower_bound(guess, prepared.truth[prepared.tail], against, error)
+    truth = prepared.truth[prepared.tail]
+    pure = signed_epsilon_lower_bound(guess, truth, against, error)
     out = [_bound("mu", None, _mu(counts, error), error, name, words)]
     out.append(_bound("epsilon", 0.0, pure, error, name, words))
     out += [_bound("epsilon", d, _epsilon(counts, d, error), error, name, words) for d in deltas]
@@ -254,7 +262,7 @@ def _aware_guesses(
     signed: bool,
 ) -> tuple[guessing.Guesses, Counts]:
     tail = prepared.tail
-    prior = prepared.log_odds[tail]
+    prior = prepared.log_odds_of(tail)
     confidence, kept = np.empty(tail.size), np.empty(tail.size)
     for part in slices(tail.size):
         confidence[part], kept[part] = conditional.aware_confidence(
@@ -264,9 +272,12 @@ def _aware_guesses(
     guesses = guessing.choose_guesses(kept[::-1], error=error)
     del kept
     guess = guessing.top_guesses(confidence, guesses, rng)
-    counts = conditional.tampered_counts(
-        guess, prepared.truth[tail], prior, luck[tail], signed=signed
-    )
+    counts = Counts(0, 0, 0)
+    for part in slices(tail.size):
+        rows = tail[part]
+        counts += conditional.tampered_counts(
+            guess[part], prepared.truth[rows], prior[part], luck[rows], signed=signed
+        )
     return guess, counts
 
 

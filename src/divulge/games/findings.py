@@ -269,6 +269,9 @@ def _trials(context: Context, audited: corrections.Audit | None) -> dict[str, An
         "scores": list(context.score_names),
         "features": len(context.features.names),
     }
+    if context.subset is not None:
+        out["rows_of_the_table"] = context.subset.total
+        out["rows_used"] = int(context.subset.rows.size)
     if audited is not None:
         out["kept"] = int(audited.kept.size)
         if audited.balanced is not None:

@@ -1,8 +1,9 @@
 """The user's tables as arrays: which columns and rows are read, and what is refused.
 
 Only the columns that are needed are read, in batches. Without features every row is used, in a few
-bytes each. With features the nuisance models hold several copies of the features, so that at most
-``AT_MOST`` numbers are used: a random subset of the rows, chosen before a truth is looked at.
+bytes each. With features the nuisance models hold several copies of every column and some more
+numbers per row, so at most ``AT_MOST`` numbers are used: a random subset of the rows, chosen before
+a truth is looked at.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating[Any]]
-AT_MOST = 100_000_000
-"""Numbers (rows x feature columns) that are used by default."""
+AT_MOST = 60_000_000
+"""Numbers that are used by default: rows x (feature columns + PER_ROW)."""
+PER_ROW = 10
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ def read_pools(
         finite += tables.expand(shared, given, where)
     tables.require_columns(shared, finite, where)
     wanted = list(dict.fromkeys([*single, *finite, *names])) if model is None else shared.columns
-    most = rows if rows is not None else AT_MOST // len(names) if names else None
+    fitting = AT_MOST // (len(names) + PER_ROW) if names else None
+    most = fitting if rows is None else rows
     frame, sizes, subset = _read(sources, wanted, single, finite, names, most, seed)
     if apart:
         truths = np.repeat(np.array([1, -1], dtype=np.int8), sizes)
@@ -188,15 +191,18 @@ def _read(
     rng = stored.numbers_of_rows(seed)
     parts = []
     for source in sources:
+        check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
         if isinstance(source.table, stored.Stored):
-            check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
             kept = stored.read_some(
                 source.table, columns, most=most, rng=rng, check=check, words=words
             )
         else:
             luck = rng.random(len(source.table))
             stay = stored.smallest(luck, most)
-            few = source.table if stay.size == luck.size else source.table[stay]
+            few = source.table
+            if stay.size < luck.size:
+                check(few, 0)
+                few = few[stay]
             kept = stored.Kept(few, stay, luck[stay], luck.size)
         parts.append(kept)
     total = sum(kept.total for kept in parts)

@@ -94,6 +94,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
                     table.add_row(escape(_name(str(key), result.game)), escape(_plain(value)))
             console.print(table)
     remarks = (
+        (plain(result.diagnostics.get("subset")) or {}).get("sentence"),
         wording.agreement(plain(result.diagnostics.get("proxy"))),
         wording.replays(plain(result.diagnostics.get("repetitions"))),
     )

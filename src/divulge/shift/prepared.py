@@ -61,6 +61,12 @@ class Prepared:
         """The counted trials."""
         return self.order[self.learned :]
 
+    def log_odds_of(self, rows: Index) -> Array:
+        """Log-odds of some trials; nothing is copied where the coin is all that is known."""
+        if self.log_odds.strides == (0,):
+            return np.broadcast_to(np.float64(self.coin), rows.shape)
+        return self.log_odds[rows]
+
     def inside(self, log_odds: Array) -> npt.NDArray[np.bool_]:
         """Where there is overlap, by x alone."""
         if self.trim is None:
