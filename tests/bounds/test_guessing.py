@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from divulge.bounds import Target, calibrated, guessing, top_guesses, union
 from divulge.errors import InputError
@@ -73,3 +74,29 @@ def test_tiny_games(m, rng):
         if m > 1:
             assert Target().bound(calibrated(trials, rng), 0.05) >= 0.0
         assert union(trials, rng) >= 0.0
+
+
+def gaussian_accuracy(trials: int, mu: float = 0.5) -> np.ndarray:
+    """Expected accuracy of every guess about a Gaussian leak, largest first."""
+    truth = np.where(np.arange(trials) % 2 == 0, 1.0, -1.0)
+    score = np.random.default_rng(0).normal(size=trials) + mu * (truth > 0)
+    return np.sort(expit(np.abs(mu * (score - mu / 2.0))))[::-1]
+
+
+def test_among_very_many_trials_epsilon_counts_as_well():
+    accuracy = gaussian_accuracy(5_000_000)
+
+    def bounds(guesses):
+        correct = int(accuracy[:guesses].sum())
+        counts = guessing.Counts(accuracy.size, guesses, correct)
+        return guessing.MU.bound(counts, 0.05), guessing.Target(1e-5).bound(counts, 0.05)
+
+    alone = bounds(guessing.choose_guesses(accuracy))
+    both = bounds(guessing.choose_guesses(accuracy, deltas=(1e-5,)))
+    assert both[0] > 0.95 * alone[0]
+    assert both[1] > 1.1 * alone[1]
+
+
+def test_among_few_trials_a_delta_changes_nothing():
+    accuracy = gaussian_accuracy(50_000)
+    assert guessing.choose_guesses(accuracy) == guessing.choose_guesses(accuracy, deltas=(1e-5,))

@@ -7,6 +7,7 @@ spent, or a union bound pays for every number tried. There is no uncorrected swe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,25 +150,38 @@ def calibrated(
 
 
 def choose_guesses(
-    accuracy: Array, *, target: Target = MU, error: float = 0.05, candidates: int = 24
+    accuracy: Array,
+    *,
+    target: Target = MU,
+    error: float = 0.05,
+    candidates: int = 24,
+    deltas: Sequence[float] = (),
 ) -> int:
     """The number of guesses whose expected count, less one sd, gives the largest bound.
 
-    ``accuracy`` is the expected accuracy of each guess, largest first.
+    ``accuracy`` is the expected accuracy of each guess, largest first. Among very many trials a
+    delta could account for all of the few guesses that are best for mu: where it may fail for one
+    trial or more, epsilon at these ``deltas`` counts as much as the target does.
     """
     m = accuracy.size
     sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
     expected, spread = _expected(accuracy, sizes)
     surplus = (expected - sizes / 2.0) / np.sqrt(sizes)
     order = np.argsort(-surplus, kind="stable")
-    sizes, expected, spread = sizes[order], expected[order], spread[order]
-    best_size, best = int(sizes[0]), 0.0
-    for r, mean, sd in zip(sizes.tolist(), expected, spread, strict=True):
-        count = int(min(r, max(0.0, np.floor(mean - sd))))
-        counts = Counts(m, r, count)
-        if target.exceeds(counts, error, best):
-            best_size, best = r, target.bound(counts, error)
-    return best_size
+    likely = [
+        Counts(m, int(r), int(min(r, max(0.0, np.floor(mean - sd)))))
+        for r, mean, sd in zip(sizes[order], expected[order], spread[order], strict=True)
+    ]
+    further = [Target(delta) for delta in deltas if m * delta >= 1.0]
+    if further:
+        values = np.array([[t.bound(c, error) for c in likely] for t in (target, *further)])
+        best = np.maximum(values.max(axis=1, keepdims=True), recursion.TOLERANCE)
+        return likely[int(np.argmax((values / best).sum(axis=0)))].guesses
+    chosen, largest = likely[0], 0.0
+    for counts in likely:
+        if target.exceeds(counts, error, largest):
+            chosen, largest = counts, target.bound(counts, error)
+    return chosen.guesses
 
 
 def _expected(accuracy: Array, sizes: npt.NDArray[np.intp]) -> tuple[Array, Array]:

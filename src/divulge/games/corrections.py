@@ -72,7 +72,7 @@ def audit(
     bet: betting.BettingResult | None = None
     unaware: _Ranked | None = None
     if {"none", "composition"} & set(corrections):
-        unaware = _unaware(prepared, half, luck)
+        unaware = _unaware(prepared, half, luck, deltas)
         if "none" in corrections:
             bounds += _uncorrected(_count(prepared, unaware, rng), deltas, half)
         if "composition" in corrections:
@@ -86,7 +86,9 @@ def audit(
         del evidence
     if "balanced" in corrections:
         same = "none" in corrections and _nothing_known(prepared)
-        ranked = unaware if same else _rank(prepared, kept, prepared.score, half, trimmed=True)
+        ranked = (
+            unaware if same else _rank(prepared, kept, prepared.score, half, deltas, trimmed=True)
+        )
         counts = _count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
         del ranked
@@ -116,7 +118,13 @@ class _Ranked:
 
 
 def _rank(
-    prepared: Prepared, kept: Index, score: Floats, error: float, *, trimmed: bool
+    prepared: Prepared,
+    kept: Index,
+    score: Floats,
+    error: float,
+    deltas: Sequence[float],
+    *,
+    trimmed: bool,
 ) -> _Ranked | None:
     """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
     chosen = np.zeros(prepared.truth.size, dtype=bool)
@@ -129,7 +137,8 @@ def _rank(
         return None
     fair = np.broadcast_to(np.float64(0.0), score.shape)
     evidence = _evidence(score, prepared.truth, fair, head, tail)
-    return _Ranked(tail, evidence, guessing.choose_guesses(_surest_first(evidence), error=error))
+    guesses = guessing.choose_guesses(_surest_first(evidence), error=error, deltas=deltas)
+    return _Ranked(tail, evidence, guesses)
 
 
 def _surest_first(evidence: Array) -> Array:
@@ -165,10 +174,14 @@ def _nothing_known(prepared: Prepared) -> bool:
     return prepared.log_odds.strides == (0,) and prepared.score is prepared.raw
 
 
-def _unaware(prepared: Prepared, error: float, luck: Array) -> _Ranked | None:
+def _unaware(
+    prepared: Prepared, error: float, luck: Array, deltas: Sequence[float]
+) -> _Ranked | None:
     """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
     coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
-    return _rank(prepared, _thinned(prepared, coin, luck), prepared.raw, error, trimmed=False)
+    return _rank(
+        prepared, _thinned(prepared, coin, luck), prepared.raw, error, deltas, trimmed=False
+    )
 
 
 def _uncorrected(counts: Counts, deltas: Sequence[float], error: float) -> list[Bound]:
