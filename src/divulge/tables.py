@@ -27,6 +27,9 @@ Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating[Any]]
 Truths = npt.NDArray[np.int8]
 Frame = nw.DataFrame[Any]
+MANY = 1 << 25
+"""Rows from which on scores are held in single precision."""
+_SINGLE = 1e38
 
 
 class Columns(Protocol):
@@ -189,13 +192,32 @@ def numbers(frame: Frame, name: str, where: str, *, finite: bool = True) -> Arra
 
 
 def compact_numbers(frame: Frame, name: str, where: str) -> Floats:
-    """The same, finite, in single precision where the column is no finer."""
+    """The same, finite, in single precision where the column is no finer, or has ``MANY`` rows.
+
+    A score may be rounded: any function of it is a score.
+    """
     column = frame[name]
     require_numbers(column.dtype, name, where)
     coarse = column.dtype in (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
+    if not coarse and len(column) >= MANY:
+        coarse = bool(abs(column.min()) < _SINGLE and abs(column.max()) < _SINGLE)
     values: Floats = np.empty(len(column), dtype=np.float32 if coarse else np.float64)
     fill(values, column)
     _require_finite(values, name, where)
+    return values
+
+
+def filled(column: Any) -> Array:
+    """A column of numbers as an array, without a copy where it is one already; missing is NaN."""
+    import pyarrow as pa
+
+    native = column.to_native() if isinstance(column, nw.Series) else column
+    if isinstance(native, pa.ChunkedArray) and native.num_chunks == 1:
+        chunk = native.chunk(0)
+        if pa.types.is_float64(chunk.type) and not chunk.null_count:
+            return np.asarray(chunk.to_numpy(), dtype=float)
+    values = np.empty(len(column))
+    fill(values, column)
     return values
 
 
