@@ -120,9 +120,7 @@ class CorrelatedGrowth:
             total[where] = np.logaddexp(total[where], part)
         return total
 
-    def _segments(
-        self, e: Array, d: Array, along_delta: bool, count: int
-    ) -> list[tuple[Any, ...]]:
+    def _segments(self, e: Array, d: Array, along_delta: bool, count: int) -> list[tuple[Any, ...]]:
         """Nodes along each segment: place, logarithm without the copula, and both deviations."""
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
         x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))

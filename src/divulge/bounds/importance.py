@@ -1,11 +1,11 @@
 """Correlated counts once more, by other means: the cross-check of ``correlated.py``.
 
-The likelihood of one row under eq. 7 of MCMC-DP-Est is a double integral over the error rates that
-``R(eps, delta)`` without ``R(s eps, s delta)`` allows. With the counts' deviations in standard units
-as variables, ``zx = (X - N0 x) / sqrt(N0 V x (1 - x))`` and zy alike, the normal density is that of
-the standard bivariate normal, and what is infinite at a rate of 0 is gone. Rates, strength, tau and
-c are drawn from their priors by scrambled Sobol points, epsilon around one of the two modes that a
-chain cannot travel between; nothing is shared with the boundary integrals of ``segments.py``.
+The likelihood of one row under eq. 7 of MCMC-DP-Est is a double integral over the error rates in
+``R(eps, delta)`` without ``R(s eps, s delta)``. With the deviations of the counts in standard units
+as variables, ``zx = (X - N0 x) / sqrt(N0 V x (1 - x))`` and zy alike, the density is that of a
+standard bivariate normal, and nothing is infinite at a rate of 0. Strength, tau and c are drawn
+from their priors by scrambled Sobol points, epsilon from its prior and around delta in equal parts,
+so that no mode is missed. Nothing is shared with the boundary integrals of ``segments.py``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _between(
     t2 = min((_deviation(low, y, n, v) - c * zx) / rest, _FAR)
     if t2 <= t1:
         return 0.0
-    panels = max(1, int(math.ceil((t2 - t1) / 1.5)))
+    panels = max(1, math.ceil((t2 - t1) / 1.5))
     half = 0.5 * (t2 - t1) / panels
     total = 0.0
     for p in range(panels):
@@ -99,10 +99,11 @@ def row_likelihood(
     v0, v1 = 1.0 + (n0 - 1.0) * tau, 1.0 + (n1 - 1.0) * tau
     wide, narrow = math.exp(e), math.exp(s * e)
     area = 2.0 * ((1.0 - s * delta) ** 2 / (1.0 + narrow) - (1.0 - delta) ** 2 / (1.0 + wide))
-    z1, z2 = max(_deviation(1.0, x_count, n0, v0), -_FAR), min(
-        _deviation(0.0, x_count, n0, v0), _FAR
+    z1, z2 = (
+        max(_deviation(1.0, x_count, n0, v0), -_FAR),
+        min(_deviation(0.0, x_count, n0, v0), _FAR),
     )
-    panels = int(math.ceil((z2 - z1) / min(_PANEL, 0.75 * math.sqrt(1.0 - c * c))))
+    panels = math.ceil((z2 - z1) / min(_PANEL, 0.75 * math.sqrt(1.0 - c * c)))
     half = 0.5 * (z2 - z1) / panels
     total = 0.0
     for p in range(panels):
@@ -145,7 +146,7 @@ def log_likelihood(counts: npt.ArrayLike, delta: float, points: Array) -> Array:
 
 @dataclass(frozen=True)
 class Weighted:
-    """Weighted draws of (eps, s, tau, c) from several independent scrambles, one row each."""
+    """Weighted draws of epsilon from several independent scrambles, one row each."""
 
     epsilon: Array
     weight: Array
@@ -162,7 +163,7 @@ class Weighted:
         use = self.epsilon > above
         order = np.argsort(self.epsilon[use])
         cdf = np.cumsum(self.weight[use][order])
-        return np.interp(np.asarray(q) * cdf[-1], cdf, self.epsilon[use][order])
+        return np.asarray(np.interp(np.asarray(q) * cdf[-1], cdf, self.epsilon[use][order]))
 
 
 def sample_weighted(
