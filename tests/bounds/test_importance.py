@@ -11,7 +11,6 @@ from scipy.stats import betabinom, multivariate_normal, norm
 from divulge.bounds import fixed
 from divulge.bounds import mesh as meshes
 from divulge.bounds.correlated import CorrelatedGrowth, correlated
-from divulge.bounds.error_rates import draw_rates
 from divulge.bounds.importance import log_likelihood, sample_weighted
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
 
@@ -36,20 +35,27 @@ def inside(x, y, e, d):
     return low & (y + g * x <= g + d) & (x + g * y <= g + d)
 
 
-def brute_force(row, delta, e, s, tau, c, size=2400):
-    """The mean of eq. 7 over the region, on a grid that is dense at rates of 0 and 1."""
-    x0, n0, y0, n1 = row
+def grid(delta, e, s, size):
+    """Rates, dense towards 0 and 1, and the share of each pair of them in the region."""
     t = (np.arange(size) + 0.5) / size
     rate, weight = np.sin(0.5 * np.pi * t) ** 2, np.sin(np.pi * t)
     x, y = rate[:, None], rate[None, :]
-    area = weight[:, None] * weight[None, :]
-    area = area * (inside(x, y, e, delta) & ~inside(x, y, s * e, s * delta))
+    allowed = inside(x, y, e, delta) & ~inside(x, y, s * e, s * delta)
+    share = weight[:, None] * weight[None, :] * allowed
+    return rate, share / share.sum()
+
+
+def brute_force(row, delta, e, s, tau, c):
+    """The mean of eq. 7 over the region."""
+    x0, n0, y0, n1 = row
+    rate, share = grid(delta, e, s, 2400)
+    x, y = rate[:, None], rate[None, :]
     sx = np.sqrt(n0 * (1 + (n0 - 1) * tau) * x * (1 - x))
     sy = np.sqrt(n1 * (1 + (n1 - 1) * tau) * y * (1 - y))
     a, b = (x0 - n0 * x) / sx, (y0 - n1 * y) / sy
     form = (a * a - 2 * c * a * b + b * b) / (1 - c * c)
     density = np.exp(-0.5 * form) / (2 * np.pi * sx * sy * np.sqrt(1 - c * c))
-    return np.log(np.sum(area * density) / np.sum(area))
+    return np.log(np.sum(share * density))
 
 
 def by_segments(row, delta, e, s, tau, c, margins="normal"):
@@ -82,13 +88,13 @@ def test_a_strip_of_width_delta_under_a_strong_correlation(c):
 
 @pytest.mark.parametrize("c", [-0.95, 0.6, 0.95])
 @pytest.mark.parametrize("row", [(0, 50, 50, 50), (0, 50, 20, 50), (0, 50, 0, 50), (9, 50, 50, 50)])
-def test_a_count_of_none_or_all_is_an_event(row, c, rng):
+def test_a_count_of_none_or_all_is_an_event(row, c):
     """Its probability is that of a normal deviate below a limit, so never above 1."""
-    tau, e, s, delta, size = 0.02, 3.0, 0.3, 0.0, 6000
-    rates = draw_rates(np.full(size, e), np.full(size, s), delta, rng)
+    tau, e, s, delta = 0.02, 3.0, 0.3, 0.0
+    rate, share = grid(delta, e, s, 400)
     m, v = (1 - tau) / tau, 1 + 49 * tau
     deviates, chances, signs = [], [], []
-    for rate, count in zip(rates, row[::2], strict=True):
+    for count in row[::2]:
         sd = np.sqrt(50 * v * rate * (1 - rate))
         towards = rate if count == 0 else 1 - rate
         event = count in (0, 50)
@@ -96,17 +102,18 @@ def test_a_count_of_none_or_all_is_an_event(row, c, rng):
         deviates.append(norm.ppf(chance) if event else (count - 50 * rate) / sd)
         chances.append(chance if event else norm.pdf(deviates[-1]) / sd)
         signs.append({0: 1, 50: -1}.get(count, 0))
+    i, j = np.nonzero(share * np.outer(*chances) > 1e-12)
+    at = [deviates[0][i], deviates[1][j]]
     if all(signs):
         turned = c * signs[0] * signs[1]
         both = multivariate_normal([0, 0], [[1, turned], [turned, 1]])
-        weight = both.cdf(np.clip(np.column_stack(deviates), -12, 12))
+        chance = both.cdf(np.clip(np.column_stack(at), -12, 12))
     else:
         k = int(signs[0] == 0)
-        shifted = deviates[k] - signs[k] * c * deviates[1 - k]
-        weight = norm.cdf(shifted / np.sqrt(1 - c * c)) * chances[1 - k]
-    error = weight.std() / np.sqrt(size)
+        shifted = at[k] - signs[k] * c * at[1 - k]
+        chance = norm.cdf(shifted / np.sqrt(1 - c * c)) * chances[1 - k][(i, j)[1 - k]]
     found = np.exp(by_segments(row, delta, e, s, tau, c, "beta-binomial"))
-    assert abs(found - weight.mean()) < 4.0 * error + 0.01 * weight.mean() + 1e-12
+    assert found == pytest.approx(np.sum(share[i, j] * chance), rel=0.03, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", TABLES)
