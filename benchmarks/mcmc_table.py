@@ -100,6 +100,7 @@ def main() -> None:
     table = Table(title="90% interval of epsilon, delta 0.001")
     for name in (
         "", "paper", "exact, eq. 7", "mass below 0.1", "above 0.1", "off", "beta-binomial at 0",
+        "below 0.1",
         "independent", "importance sampling", "Algorithm 6", "ESS",
     ):  # fmt: skip
         table.add_column(name, justify="left" if not name else "right")
@@ -113,7 +114,9 @@ def main() -> None:
             for m in ("normal", "beta-binomial")
         )
         exact, safe = found.interval(), other.interval()
-        near_zero = float(np.interp(NEAR_ZERO, found.epsilon.x, found.epsilon.cdf))
+        near_zero, other_zero = (
+            float(np.interp(NEAR_ZERO, p.epsilon.x, p.epsilon.cdf)) for p in (found, other)
+        )
         low, high = found.quantile([near_zero + q * (1.0 - near_zero) for q in (0.05, 0.95)])
         rest = float(low), float(high)
         print(f"{name}: {time.perf_counter() - begun:.0f} s for both exact forms", file=sys.stderr)
@@ -127,7 +130,9 @@ def main() -> None:
         given = "" if published is None else f"{published[0]:.2f} - {published[1]:.2f}"
         shown = [f"{a:.2f} - {b:.2f}" for a, b in (exact, rest, safe, plain)]
         middle = [shown[0], f"{near_zero:.3f}", shown[1], share(rest, published)]
-        table.add_row(name, given, *middle, *shown[2:], weighted, chain, size)
+        table.add_row(
+            name, given, *middle, shown[2], f"{other_zero:.3f}", shown[3], weighted, chain, size
+        )
     Console(width=190).print(table)
 
 

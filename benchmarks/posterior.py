@@ -1,6 +1,6 @@
 """The exact posterior against the compiled sampler, at equal accuracy of the 5% and 95% quantiles.
 
-    python benchmarks/posterior.py [--draws 1000 --seeds 6]
+    python benchmarks/posterior.py [--draws 4000 --seeds 4]
 
 20 attacks with 100 models per side. Two grids of the exact form are timed, the default and one that
 is coarse but still good to 1%; the error of each is taken from a grid four times finer than the
@@ -73,14 +73,14 @@ def show(title: str, names: tuple[str, ...], rows: list[list[str]]) -> None:
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(*row)
-    Console(width=118).print(table)
+    Console(width=140).print(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=1000)
-    parser.add_argument("--burn-in", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--draws", type=int, default=4000)
+    parser.add_argument("--burn-in", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--auxiliaries", type=int, nargs="*", default=[1000])
     parser.add_argument("--correlated", action="store_true", help="Time correlated counts too.")
