@@ -23,9 +23,10 @@ from rich.table import Table
 
 from divulge import tables
 from divulge.bounds.correlated import CORRELATIONS, RESOLUTION, TAUS, correlated
+from divulge.bounds.importance import sample_weighted
 from divulge.bounds.posterior import posterior
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
-from divulge.bounds.samplers import sample_correlated
+from divulge.bounds.samplers import SIGMA_TAU, sample_correlated
 from divulge.games.error_counts import read_counts
 
 DELTA = 1e-3
@@ -55,11 +56,42 @@ def share(found: tuple[float, float], published: tuple[float, float] | None) -> 
     return " ".join(f"{100 * (a / b - 1):+.0f}%" for a, b in zip(found, published, strict=True))
 
 
+def describe_weighted(counts: np.ndarray, points: int) -> str:
+    """Mass below 0.1 with its standard error, and the interval above, without chain or grid."""
+    found = sample_weighted(counts, DELTA, sigma_tau=SIGMA_TAU, points=points, rng=0)
+    mass, error = found.below(NEAR_ZERO)
+    low, high = found.quantile([0.05, 0.95], above=NEAR_ZERO)
+    return f"{mass:.4f}±{error:.4f}, {low:.2f} - {high:.2f}"
+
+
+def run_chain(
+    counts: np.ndarray, start: list[float] | None, args: argparse.Namespace
+) -> tuple[str, str]:
+    """Algorithm 6: its interval with standard errors, mass below 0.1, crossings, effective size."""
+    drawn = sample_correlated(
+        counts, DELTA, draws=args.chain, burn_in=args.chain // 10, auxiliaries=args.auxiliaries,
+        steps=STEPS, start=None if start is None else tuple(start), rng=0,
+    )  # fmt: skip
+    low, high = drawn.quantile([0.05, 0.95])
+    errors = [drawn.quantile_error(q) for q in (0.05, 0.95)]
+    under = drawn.parameters["epsilon"][0] <= NEAR_ZERO
+    crossed = int(np.sum(under[1:] != under[:-1]))
+    where = f"{low:.2f}±{errors[0]:.2f} - {high:.2f}±{errors[1]:.2f}"
+    return f"{where}, below 0.1: {under.mean():.3f}, crossings: {crossed}", (
+        f"{drawn.effective_size():.0f}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("counts", type=Path)
     parser.add_argument("--chain", type=int, default=0, help="Draws of Algorithm 6; 0: none.")
     parser.add_argument("--auxiliaries", type=int, default=300)
+    parser.add_argument(
+        "--start", type=float, nargs=4, action="append", metavar=("EPSILON", "S", "TAU", "C"),
+        help="Where a chain starts; repeatable, one chain each.",
+    )  # fmt: skip
+    parser.add_argument("--importance", type=int, default=0, help="Points per scramble; 0: none.")
     parser.add_argument("--only", nargs="*", help="Algorithms by name.")
     parser.add_argument("--taus", type=int, default=TAUS)
     parser.add_argument("--correlations", type=int, default=CORRELATIONS)
@@ -68,7 +100,8 @@ def main() -> None:
     table = Table(title="90% interval of epsilon, delta 0.001")
     for name in (
         "", "paper", "exact, eq. 7", "mass below 0.1", "above 0.1", "off", "beta-binomial at 0",
-        "independent", "Algorithm 6", "ESS",
+        "below 0.1",
+        "independent", "importance sampling", "Algorithm 6", "ESS",
     ):  # fmt: skip
         table.add_column(name, justify="left" if not name else "right")
     grid = {"taus": args.taus, "correlations": args.correlations, "resolution": args.resolution}
@@ -81,27 +114,26 @@ def main() -> None:
             for m in ("normal", "beta-binomial")
         )
         exact, safe = found.interval(), other.interval()
-        near_zero = float(np.interp(NEAR_ZERO, found.epsilon.x, found.epsilon.cdf))
+        near_zero, other_zero = (
+            float(np.interp(NEAR_ZERO, p.epsilon.x, p.epsilon.cdf)) for p in (found, other)
+        )
         low, high = found.quantile([near_zero + q * (1.0 - near_zero) for q in (0.05, 0.95)])
         rest = float(low), float(high)
         print(f"{name}: {time.perf_counter() - begun:.0f} s for both exact forms", file=sys.stderr)
         plain = posterior(counts, DELTA).interval()
         chain, size = "", ""
         if args.chain:
-            drawn = sample_correlated(
-                counts, DELTA, draws=args.chain, burn_in=args.chain // 10,
-                auxiliaries=args.auxiliaries, steps=STEPS, rng=0,
-            )  # fmt: skip
-            low, high = drawn.quantile([0.05, 0.95])
-            errors = [drawn.quantile_error(q) for q in (0.05, 0.95)]
-            chain = f"{low:.2f}±{errors[0]:.2f} - {high:.2f}±{errors[1]:.2f}"
-            size = f"{drawn.effective_size():.0f}"
+            runs = [run_chain(counts, start, args) for start in args.start or [None]]
+            chain, size = ("\n".join(column) for column in zip(*runs, strict=True))
+        weighted = describe_weighted(counts, args.importance) if args.importance else ""
         published = PUBLISHED.get(name)
         given = "" if published is None else f"{published[0]:.2f} - {published[1]:.2f}"
         shown = [f"{a:.2f} - {b:.2f}" for a, b in (exact, rest, safe, plain)]
         middle = [shown[0], f"{near_zero:.3f}", shown[1], share(rest, published)]
-        table.add_row(name, given, *middle, *shown[2:], chain, size)
-    Console(width=150).print(table)
+        table.add_row(
+            name, given, *middle, shown[2], f"{other_zero:.3f}", shown[3], weighted, chain, size
+        )
+    Console(width=190).print(table)
 
 
 if __name__ == "__main__":

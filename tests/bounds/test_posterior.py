@@ -143,11 +143,11 @@ def test_it_agrees_with_long_chains(name):
         counts, 1e-3, draws=100_000, burn_in=5_000, auxiliaries=100, steps=(0.4, 0.12), rng=8
     )
     for of in ("epsilon", "strength"):
-        size = effective_size(drawn.parameters[of])
-        # A strength near 1 leaves a thin shell, which a chain seldom enters and seldom leaves.
-        for q in (0.05, 0.5, 0.95) if of == "epsilon" else (0.05, 0.5):
-            below = np.mean(drawn.parameters[of] <= float(exact.quantile(q, of)))
-            assert abs(below - q) < 4.0 * np.sqrt(q * (1 - q) / size) + 0.002
+        for q in (0.05, 0.5, 0.95):
+            below = (drawn.parameters[of] <= float(exact.quantile(q, of))).astype(float)
+            size = effective_size(below)  # of the event: a chain leaves a tail only slowly
+            assert size > 100
+            assert abs(below.mean() - q) < 4.0 * np.sqrt(q * (1 - q) / size)
 
 
 @pytest.mark.parametrize("name", ["zeros", "one", "unequal", "weak"])

@@ -8,7 +8,9 @@ on (-1, 1). A Gauss-Legendre grid in (tau, c), with the exact (eps, s) inside, n
 The likelihood of one pair of counts given its error rates is the product of two margins and a
 Gaussian copula. A margin is the normal of eq. 7, so that two of them give eq. 7 exactly. That
 density is infinite at rate 0 for a count of 0 (and at 1 for a full one): there the margin is the
-extended beta-binomial (Prentice 1986), which has the same mean and variance for every tau allowed.
+extended beta-binomial (Prentice 1986), which has the same mean and variance for every tau allowed,
+and the copula is that of an event: a count of 0 says that a normal deviate fell below a limit. An
+event that is certain then says nothing about the other count, whatever the correlation.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import log_ndtr, logsumexp, ndtri
 
 from divulge.bounds import fixed as fixed_strengths
 from divulge.bounds import mesh as meshes
@@ -41,13 +43,17 @@ from divulge.errors import require
 
 SIGMA_TAU = 0.01
 MARGINS = ("beta-binomial", "normal")
-TAUS, CORRELATIONS = 8, 6
+TAUS, CORRELATIONS = 8, 8
 RESOLUTION = 0.6
-_NODES = 48
+_NODES, _MANY = 48, 192
+_STRONG = 0.9
+"""From this correlation on, the density is narrow and needs many nodes along a segment."""
 _DROP = 16.0
 _TAIL = 4.5
 _NEGLIGIBLE = 25.0
 _ZERO_TERMS = 2000
+_LIMIT = 8.0
+_ANGLES = 16
 
 
 @dataclass(frozen=True)
@@ -96,18 +102,17 @@ class CorrelatedGrowth:
     def __init__(self, counts: Array, tau: float, margins: str) -> None:
         self.counts, self.tau, self.margins = counts, tau, margins
         self.inflation = 1.0 + (counts[:, 1::2] - 1.0) * tau
-        self.kept: dict[tuple[bytes, bytes, bool], list[tuple[Any, ...]]] = {}
+        self.kept: dict[tuple[bytes, bytes, bool, int], list[tuple[Any, ...]]] = {}
 
     def at(self, c: float, e: Array, d: Array, along_delta: bool) -> Array:
         """The logarithms of dG/de, or dG/dd; what does not depend on c is kept."""
-        key = (e.tobytes(), d.tobytes(), along_delta)
+        nodes = _NODES if abs(c) < _STRONG else _MANY
+        key = (e.tobytes(), d.tobytes(), along_delta, nodes)
         if key not in self.kept:
-            self.kept[key] = self._segments(e, d, along_delta)
+            self.kept[key] = self._segments(e, d, along_delta, nodes)
         total = np.full((self.counts.shape[0], e.size), -np.inf)
-        rest = 1.0 - c * c
-        for where, base, zx, zy in self.kept[key]:
-            form = (c * c * (zx * zx + zy * zy) - 2.0 * c * zx * zy) / (2.0 * rest)
-            value = base - form - 0.5 * np.log(rest)
+        for where, base, zx, zy, sides in self.kept[key]:
+            value = base + log_copula(c, zx, zy, sides)
             top = value.max(axis=1)
             safe = np.where(np.isfinite(top), top, 0.0)
             with np.errstate(divide="ignore"):
@@ -115,7 +120,7 @@ class CorrelatedGrowth:
             total[where] = np.logaddexp(total[where], part)
         return total
 
-    def _segments(self, e: Array, d: Array, along_delta: bool) -> list[tuple[Any, ...]]:
+    def _segments(self, e: Array, d: Array, along_delta: bool, count: int) -> list[tuple[Any, ...]]:
         """Nodes along each segment: place, logarithm without the copula, and both deviations."""
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
         x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))
@@ -123,7 +128,7 @@ class CorrelatedGrowth:
         swapped = (False, True, False, True)
         windows = [Segment(*four, e, d, along_delta) for four in mirrored(*wide)]
         top = np.max([w.height for w in windows], axis=0)
-        nodes, weights = gauss_legendre(_NODES)
+        nodes, weights = gauss_legendre(count)
         # Clustered at both ends, where a density may have the root of a rate as its denominator.
         place = np.sin(0.5 * np.pi * nodes) ** 2
         log_weights = np.log(
@@ -140,26 +145,64 @@ class CorrelatedGrowth:
             at_w = np.exp(-e[column])[:, None] * w
             across = np.maximum(1.0 - d[column][:, None] - w, 1e-300)
             first, second = (v1, v0) if swap else (v0, v1)
-            at_x, zx = self._margin(four[0][row], four[1][row], at_w, first[row])
-            at_y, zy = self._margin(four[2][row], four[3][row], across, second[row])
+            at_x, zx, side_x = self._margin(four[0][row], four[1][row], at_w, first[row])
+            at_y, zy, side_y = self._margin(four[2][row], four[3][row], across, second[row])
             speed = -e[column][:, None] if along_delta else np.log(at_w)
             base = at_x + at_y + speed + log_weights + np.log(high - low)[:, None]
-            out.append((where, base, zx, zy))
+            out.append((where, base, zx, zy, np.stack([side_x, side_y])))
         return out
 
-    def _margin(self, count: Array, size: Array, rate: Array, v: Array) -> tuple[Array, Array]:
-        """The logarithm of one margin, and the count's deviation in its standard units."""
+    def _margin(
+        self, count: Array, size: Array, rate: Array, v: Array
+    ) -> tuple[Array, Array, npt.NDArray[np.int8]]:
+        """The logarithm of one margin, its normal deviate, and the side of an event: 0 if exact.
+
+        A count of 0 is the event that the deviate lies below its limit (side 1), a full one that
+        its negative does (side -1); the limit then stands in the deviate's place.
+        """
         variance = np.maximum(size * v * rate * (1.0 - rate), 1e-300)
         z = (count - size * rate) / np.sqrt(variance)
         value = -0.5 * z**2 - 0.5 * np.log(2.0 * np.pi * variance)
+        side = np.zeros(count.shape[0], dtype=np.int8)
         if self.margins == "beta-binomial":
             edge = np.flatnonzero((count[:, 0] == 0.0) | (count[:, 0] == size[:, 0]))
             empty = count[edge] == 0.0
             towards = np.where(empty, rate[edge], 1.0 - rate[edge])
+            side[edge] = np.where(empty[:, 0], 1, -1)
             for n in np.unique(size[edge]):
-                at = size[edge, 0] == n
-                value[edge[at]] = log_none(towards[at], float(n), self.tau)
-        return value, z
+                at = edge[size[edge, 0] == n]
+                value[at] = log_none(towards[size[edge, 0] == n], float(n), self.tau)
+                z[at] = np.clip(ndtri(np.exp(value[at])), -_LIMIT, _LIMIT)
+        return value, z, side
+
+
+def log_copula(c: float, zx: Array, zy: Array, sides: npt.NDArray[np.int8]) -> Array:
+    """The logarithm of the Gaussian copula, one row per pair of margins.
+
+    Its density for two deviates, ``P(Z < limit | other) / P(Z < limit)`` for an event and a
+    deviate, and ``P(both) / P(one) P(other)`` for two events, by Plackett's integral in the angle.
+    """
+    rest = 1.0 - c * c
+    out = (2.0 * c * zx * zy - c * c * (zx * zx + zy * zy)) / (2.0 * rest) - 0.5 * np.log(rest)
+    for limit, other, side, free in ((zx, zy, *sides), (zy, zx, *sides[::-1])):
+        one = np.flatnonzero((side != 0) & (free == 0))
+        shifted = limit[one] - side[one, None] * c * other[one]
+        out[one] = log_ndtr(shifted / np.sqrt(rest)) - log_ndtr(limit[one])
+    both = np.flatnonzero((sides[0] != 0) & (sides[1] != 0))
+    if both.size:
+        out[both] = _log_both(zx[both], zy[both], (sides[0] * sides[1])[both, None] * c)
+    return np.asarray(out)
+
+
+def _log_both(h: Array, k: Array, c: Array) -> Array:
+    """``log P(Z < h, W < k) / P(Z < h) P(W < k)`` for standard normals of correlation c."""
+    apart = log_ndtr(h) + log_ndtr(k) + np.log(2.0 * np.pi)
+    extra = np.zeros_like(h)
+    for node, weight in zip(*gauss_legendre(_ANGLES), strict=True):
+        angle = np.arcsin(c) * node
+        form = (h * h + k * k - 2.0 * h * k * np.sin(angle)) / (2.0 * np.cos(angle) ** 2)
+        extra += weight * np.arcsin(c) * np.exp(-form - apart)
+    return np.asarray(np.log(np.maximum(1.0 + extra, 1e-12)))
 
 
 def log_none(rate: Array, n: float, tau: float) -> Array:
@@ -205,7 +248,9 @@ def correlated(
     tau = low + (high - low) * nodes
     log_tau = np.log(weights) - 0.5 * (tau / sigma_tau) ** 2
     nodes, weights = gauss_legendre(correlations)
-    c, log_c = 2.0 * nodes - 1.0, np.log(weights)
+    # Dense towards both ends, where the posterior of c may be narrow.
+    c = np.sin(np.pi * (nodes - 0.5))
+    log_c = np.log(weights * np.cos(np.pi * (nodes - 0.5)))
     across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
     shares = [(t, j) for t in range(taus) for j in range(correlations)]
     log_share = np.array([log_tau[t] + log_c[j] for t, j in shares])

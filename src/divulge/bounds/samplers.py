@@ -136,9 +136,13 @@ def sample_correlated(
     auxiliaries: int = AUXILIARIES,
     square: bool = False,
     steps: tuple[float, float, float, float] = PUBLISHED_STEPS,
+    start: tuple[float, float, float, float] | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> Draws:
-    """Algorithm 6: counts from cross-fed shadow models, by the normal approximation of eq. 7."""
+    """Algorithm 6: counts from cross-fed shadow models, by the normal approximation of eq. 7.
+
+    ``start``: the first epsilon, strength, tau and correlation ``c = N rho / (1 + (N-1) tau)``.
+    """
     from divulge.bounds import compiled_samplers as compiled
 
     table, delta = check(counts), check_delta(delta)
@@ -161,7 +165,7 @@ def sample_correlated(
             of_s.a,
             of_s.b,
             sigma_tau,
-            (*_start(table, delta, of_e), 0.0, 0.0),
+            start or (*_start(table, delta, of_e), 0.0, 0.0),
             steps,
             auxiliaries,
             burn_in,
