@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import narwhals as nw
@@ -16,6 +16,7 @@ from divulge.errors import InputError, require
 from divulge.models import base
 from divulge.models.base import Answers, Model
 from divulge.models.estimator import adapt
+from divulge.models.hub import CausalModel
 from divulge.tables import Frame
 
 Progress = Callable[[int, int], None]
@@ -63,7 +64,7 @@ def observe(
     With ``outside`` no model trained on any of them, as is the case for a population sample.
     """
     question.check(frame, where, outside=outside)
-    target = opened(question.target, "the model")
+    target = _spared(opened(question.target, "the model"), needs)
     answers = _asked(question, target, frame, where, progress)
     labels = None
     if answers.log_probabilities is not None and question.label is not None:
@@ -76,21 +77,27 @@ def observe(
         lowered = _asked(question, target, small, where, None)
 
     def beside(model: Any, role: str) -> Answers:
-        return _beside(question, target, model, role, frame, where)
+        wanted = needs if role == "shadow" else ()  # a shadow model may play the target
+        return _beside(question, target, model, role, frame, where, wanted)
 
     return Observed(
         target=answers,
         labels=labels,
         texts=_texts(question, [frame]),
         lowered=lowered,
-        references=tuple(
-            _beside(question, target, r, "reference", frame, where) for r in references
-        ),
-        shadows=tuple(_beside(question, target, s, "shadow", frame, where) for s in shadows),
+        references=tuple(beside(model, "reference") for model in references),
+        shadows=tuple(beside(model, "shadow") for model in shadows),
         inside=_inside(frame, question, where, outside) if shadows else None,
         population=population,
         features=_numbers(question, frame, where) if "features" in needs else None,
     )
+
+
+def _spared(model: Model, needs: Collection[str]) -> Model:
+    """A language model that does not compute what no attack needs."""
+    if isinstance(model, CausalModel) and model.vocabulary and "vocabulary" not in needs:
+        return replace(model, vocabulary=False)
+    return model
 
 
 def opened(model: Any, name: str) -> Model:
@@ -106,10 +113,16 @@ def _asked(
 
 
 def _beside(
-    question: Question, target: Model, given: Any, role: str, frame: Frame, where: str
+    question: Question,
+    target: Model,
+    given: Any,
+    role: str,
+    frame: Frame,
+    where: str,
+    needs: Collection[str],
 ) -> Answers:
     """The answers of a further model, its classes in the order of the target's."""
-    model = opened(given, f"the {role} model")
+    model = _spared(opened(given, f"the {role} model"), needs)
     if model.gives != target.gives:
         raise InputError(
             f"The {role} model gives {model.gives}, the target {target.gives}: they must give the "
