@@ -32,7 +32,7 @@ CHUNK = 1_000_000
 MU = 0.5
 
 
-def chunks(rows: int, columns: int) -> Iterator[pa.Table]:
+def chunks(rows: int, columns: int, double: bool) -> Iterator[pa.Table]:
     """Members whose loss is MU lower; with features, a shift along the first."""
     rng = np.random.default_rng(0)
     for start in range(0, rows, CHUNK):
@@ -41,17 +41,18 @@ def chunks(rows: int, columns: int) -> Iterator[pa.Table]:
         share = 1.0 / (1.0 + np.exp(-x[:, 0])) if columns else 0.5
         member = rng.random(size) < share
         loss = rng.standard_normal(size, dtype=np.float32) - np.float32(MU) * member
+        loss = loss.astype(np.float64) if double else loss
         named = {f"x_{j}": x[:, j] for j in range(columns)}
         yield pa.table({"member": member.astype(np.int8), "loss": loss, **named})
 
 
-def write(rows: int, columns: int, kind: str, folder: Path) -> Path:
+def write(rows: int, columns: int, kind: str, folder: Path, double: bool) -> Path:
     """One Parquet file, a folder of seven, or CSV."""
     path = folder / {"parquet": "t.parquet", "csv": "t.csv", "folder": "parts"}[kind]
     if kind == "folder":
         path.mkdir()
     writers: list[Any] = []
-    for k, part in enumerate(chunks(rows, columns)):
+    for k, part in enumerate(chunks(rows, columns, double)):
         if kind == "csv":
             writers = writers or [pyarrow.csv.CSVWriter(path, part.schema)]
         elif kind == "parquet":
@@ -126,6 +127,7 @@ def main() -> None:
     options.add_argument("--columns", type=int, default=0, help="feature columns")
     options.add_argument("--use", type=int, help="use at most so many rows")
     options.add_argument("--kind", choices=["parquet", "csv", "folder"], default="parquet")
+    options.add_argument("--double", action="store_true", help="scores in double precision")
     options.add_argument("--limit", type=float, help="address space in GiB")
     options.add_argument("--audit", help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -136,7 +138,7 @@ def main() -> None:
     found = {}
     for rows in chosen.rows:
         with tempfile.TemporaryDirectory() as folder:
-            path = write(rows, chosen.columns, chosen.kind, Path(folder))
+            path = write(rows, chosen.columns, chosen.kind, Path(folder), chosen.double)
             found[rows] = run(path, chosen.columns, chosen.use, chosen.limit)
             console.print(f"{rows:,} rows: {found[rows]['sentence']}")
     bounded = "" if chosen.limit is None else f", address space limited to {chosen.limit:g} GiB"
