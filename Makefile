@@ -16,7 +16,7 @@ $(VENV)/.installed: pyproject.toml $(VENV)/.created
 	touch $@
 
 $(VENV)/.developing: pyproject.toml $(VENV)/.created
-	$(PIP) install --editable '.[dev,examples]'
+	$(PIP) install --editable '.[dev,endpoints-test,examples]'
 	touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
@@ -60,9 +60,8 @@ dpsgd: $(VENV)/.developing
 	$(PIP) install --editable '.[dpsgd]'
 	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
 
-# The clients of OpenAI and Triton and MLflow's server take some 200 MB, so `make test` goes without.
+# Models behind HTTP: hostile servers, MLflow's own, and the official clients of the other protocols.
 endpoints: $(VENV)/.developing
-	$(PIP) install --editable '.[endpoints-test]'
 	$(BIN)/python -m pytest tests/models -k endpoint
 
 # A real Dask cluster and a real Ray cluster on this machine; workers and nodes of them are killed.

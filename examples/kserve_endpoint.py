@@ -1,6 +1,6 @@
-"""Audit a classifier behind the Open Inference Protocol V2: KServe, Triton, MLServer.
+"""Needs: pip install divulge
 
-Needs: pip install divulge
+Audit a classifier behind the Open Inference Protocol V2: KServe, Triton, MLServer.
 
 The server below, on loopback, stands in for yours: it speaks as much of the protocol as an audit
 asks for, around a forest of scikit-learn. Only `open_endpoint` and what follows it is what you

@@ -1,7 +1,7 @@
-"""Audit a classifier behind MLflow's own scoring server.
-
-Needs: pip install 'divulge[models]'
+"""Needs: pip install 'divulge[models]'
 Needs: pip install mlflow-skinny pandas
+
+Audit a classifier behind MLflow's own scoring server.
 
 The model is saved with `pyfunc_predict_fn="predict_proba"`, for predicted classes say too little,
 and served on loopback by the application that `mlflow models serve` runs. Only `open_endpoint` and

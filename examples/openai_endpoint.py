@@ -1,6 +1,6 @@
-"""Audit a language model behind an OpenAI-compatible endpoint.
+"""Needs: pip install divulge
 
-Needs: pip install divulge
+Audit a language model behind an OpenAI-compatible endpoint.
 
 The server below, on loopback, stands in for yours: it speaks as much of /v1/completions as an audit
 asks for, around a model that counts pairs of words. Only `open_endpoint` and what follows it is

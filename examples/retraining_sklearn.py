@@ -1,4 +1,6 @@
-"""Train a small scikit-learn network again and again, with and without one record.
+"""Needs: pip install divulge
+
+Train a small scikit-learn network again and again, with and without one record.
 
 Losses on the record tell the two kinds of model apart; the errors of that test give a posterior of
 epsilon and a lower bound with confidence. The record's label is wrong, so that the network has to

@@ -1,4 +1,4 @@
-"""Needs: pip install 'divulge[torch]'.
+"""Needs: pip install 'divulge[torch]'
 
 Train a small torch network again and again, with and without one record whose label is wrong. The
 callable seeds itself and uses one thread, so that every model can be trained again as it was.

@@ -132,7 +132,7 @@ def prepared(
     """Which attacks are run, tried on the first records: what is missing is said at once."""
     every = attacks == "all"
     wanted = [registry.find(name) for name in (registry.names() if every else _names(attacks))]
-    needs = {need for attack in wanted for need in attack.needs}
+    needs = _needs(wanted)
     sample, name = None, None
     if population is not None:
         read = tables.read(population)
@@ -147,11 +147,11 @@ def prepared(
     return Job(question, tuple(a.name for a in wanted), sample, name)
 
 
-def scores(job: Job, frame: Frame) -> dict[str, Array]:
-    """The scores of a table in memory."""
-    attacks = [registry.find(name) for name in job.attacks]
-    seen = observe(job.question, frame, _needs(attacks), population=job.population)
-    return {attack.name: attack(seen) for attack in attacks}
+def attacked(question: Question, frame: Frame, attacks: Sequence[str]) -> dict[str, Array]:
+    """The scores of a table in memory, by attacks that need neither further models nor records."""
+    wanted = [registry.find(name) for name in _names(attacks)]
+    seen = observe(question, frame, _needs(wanted))
+    return {attack.name: attack(seen) for attack in wanted}
 
 
 def _names(given: str | Sequence[str]) -> list[str]:

@@ -203,6 +203,13 @@ def read_some(
     return Kept(*joined(), total)
 
 
+def release() -> None:
+    """Give memory that Arrow no longer needs back to the system: a large table leaves much."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
 def fingerprint(path: Path) -> str:
     """SHA-256 of a file's bytes; of a folder, of the sorted names and digests of its files."""
     if not path.is_dir():

@@ -1,20 +1,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from subprocess import CompletedProcess
 
 import pytest
+from commands import run
 
 from divulge.attacks import registry
 
 
-def divulge(*words: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "divulge", *words],
-        capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": str(columns)},
-    )  # fmt: skip
+def divulge(*words: str, columns: int = 80) -> CompletedProcess[str]:
+    return run(*words, columns=columns)
 
 
 @pytest.mark.parametrize("columns", [80, 60])

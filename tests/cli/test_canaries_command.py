@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
 
-def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run(*words, cwd=cwd)
 
 
 PLAN = ("canaries", "plan", "data.parquet", "--id", "key", "--count", "200", "--records", "in.csv")

@@ -5,12 +5,18 @@ import subprocess
 import sys
 
 import pytest
+from commands import run
 
 
 def divulge(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "divulge", *words], capture_output=True, text=True, check=False
-    )
+    return run(*words)
+
+
+def test_it_runs_as_a_module():
+    words = [sys.executable, "-m", "divulge", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("divulge ")
 
 
 COUNTS = ("bound", "--trials", "10000", "--guesses", "200", "--correct", "191")

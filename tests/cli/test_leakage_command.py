@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 
 
-def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", "leakage", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run("leakage", *words, cwd=cwd)
 
 
 def people(count: int, seed: int) -> pd.DataFrame:
@@ -84,6 +83,5 @@ def test_bad_input_is_exit_code_2_and_one_message(folder, words, message):
 
 def test_a_result_without_bounds_cannot_be_held_against_a_claim(folder):
     assert divulge(*GOOD, "--result", "bare.json", cwd=folder).returncode == 0
-    command = [sys.executable, "-m", "divulge", "check", "bare.json", "--claim", "mu=1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    done = run("check", "bare.json", "--claim", "mu=1", cwd=folder)
     assert done.returncode == 3

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from scipy.special import expit
 
 
-def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run(*words, cwd=cwd)
 
 
 @pytest.fixture

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pandas as pd
 import pytest
+from commands import run
 
 COUNTS = pd.DataFrame(
     {"false_positives": [5, 8], "negatives": 60, "false_negatives": [9, 3], "positives": 60}
 )
 
 
-def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run(*words, cwd=cwd)
 
 
 @pytest.fixture

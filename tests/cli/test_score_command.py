@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import run
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -21,14 +22,8 @@ from divulge import tables
 skops_io = pytest.importorskip("skops.io", reason="needs the extra 'models'")
 
 
-def divulge(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "divulge", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-    )
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run(*words, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from sklearn.neighbors import KNeighborsClassifier
 
 
-def divulge(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "divulge", "synthetic", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+def divulge(*words: str | Path, cwd: Path) -> CompletedProcess[str]:
+    return run("synthetic", *words, cwd=cwd)
 
 
 def people(n: int, seed: int) -> pd.DataFrame:

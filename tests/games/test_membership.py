@@ -244,5 +244,5 @@ def test_one_table_or_two():
         membership(table(), members=table(), nonmembers=table(), score="loss")
     with pytest.raises(InputError, match="one table"):
         membership(members=table(), score="loss")
-    with pytest.raises(InputError, match="not both"):
+    with pytest.raises(InputError, match="or a model to score with"):
         membership(table())

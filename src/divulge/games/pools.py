@@ -84,11 +84,11 @@ def read_pools(
     features: str | Sequence[str],
     model: Any,
     label: str | None,
-    text: str | None,
     lower_is_member: bool | None,
     propensity: str | None,
     reference_score: str | None,
     heldout: Any = None,
+    text: str | None = None,
     rows: int | None = None,
     seed: int = 0,
 ) -> Pools:
@@ -154,6 +154,8 @@ def read_pools(
         inputs.append(model.described())
     if heldout is not None:
         inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
+    del frame
+    stored.release()
     _refuse_overlap(encoded, scores, truths, where, subset)
     return Pools(
         truth=truths,

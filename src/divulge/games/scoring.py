@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import scores as scores_
 from divulge import tables
 from divulge.attacks import registry
 from divulge.attacks.observe import Question, opened
 from divulge.errors import InputError, require
 from divulge.models import base
-from divulge.scores import FIRST
+from divulge.scores import attacked
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
@@ -68,8 +67,7 @@ def _attacked(
     if target.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     question = Question(target, tuple(features), label, text)
-    job = scores_.prepared(question, frame[:FIRST], attacks, None)
-    found = scores_.scores(job, frame)
+    found = attacked(question, frame, attacks)
     columns = [registry.direction(name) * values for name, values in found.items()]
     return np.column_stack(columns), tuple(f"{name} of the model" for name in found)
 
