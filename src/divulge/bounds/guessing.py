@@ -25,6 +25,7 @@ Array = npt.NDArray[np.float64]
 Guesses = npt.NDArray[np.int8]
 CALIBRATION_SHARE = 0.1
 UNION_SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+FAIR_SHARE = 0.8
 _LEAST_CALIBRATION = 20
 _FALLBACK_SHARE = 0.2
 
@@ -161,7 +162,7 @@ def choose_guesses(
 
     ``accuracy`` is the expected accuracy of each guess, largest first. Among very many trials a
     delta could account for all of the few guesses that are best for mu: where it may fail for one
-    trial or more, epsilon at these ``deltas`` counts as much as the target does.
+    trial or more, epsilon at these ``deltas`` must keep ``FAIR_SHARE`` of what it could be.
     """
     m = accuracy.size
     sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
@@ -174,9 +175,9 @@ def choose_guesses(
     ]
     further = [Target(delta) for delta in deltas if m * delta >= 1.0]
     if further:
-        values = np.array([[t.bound(c, error) for c in likely] for t in (target, *further)])
-        best = np.maximum(values.max(axis=1, keepdims=True), recursion.TOLERANCE)
-        return likely[int(np.argmax((values / best).sum(axis=0)))].guesses
+        beside = np.array([[t.bound(c, error) for c in likely] for t in further])
+        fair = (beside >= FAIR_SHARE * beside.max(axis=1, keepdims=True)).all(axis=0)
+        likely = [c for c, kept in zip(likely, fair, strict=True) if kept] or likely
     chosen, largest = likely[0], 0.0
     for counts in likely:
         if target.exceeds(counts, error, largest):
