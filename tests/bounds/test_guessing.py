@@ -89,12 +89,12 @@ def test_among_very_many_trials_epsilon_counts_as_well():
     def bounds(guesses):
         correct = int(accuracy[:guesses].sum())
         counts = guessing.Counts(accuracy.size, guesses, correct)
-        return guessing.MU.bound(counts, 0.05), guessing.Target(1e-5).bound(counts, 0.05)
+        return guessing.MU.bound(counts, 0.05), guessing.Target(1e-4).bound(counts, 0.05)
 
     alone = bounds(guessing.choose_guesses(accuracy))
-    both = bounds(guessing.choose_guesses(accuracy, deltas=(1e-5,)))
-    assert both[0] > 0.98 * alone[0]
-    assert both[1] > 1.1 * alone[1]
+    both = bounds(guessing.choose_guesses(accuracy, deltas=(1e-4,)))
+    assert both[0] > 0.9 * alone[0]
+    assert both[1] > 1.5 * alone[1]
 
 
 def test_among_few_trials_a_delta_changes_nothing():
