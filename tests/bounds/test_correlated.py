@@ -81,6 +81,7 @@ def test_a_fixed_strength():
     )
 
 
+@pytest.mark.slow
 def test_it_agrees_with_algorithm_6():
     exact = correlated(COUNTS, 1e-3, margins="normal", resolution=0.5, taus=6, correlations=8)
     found = exact.posterior(*PRIORS)

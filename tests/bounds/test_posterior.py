@@ -119,7 +119,7 @@ def test_a_joint_grid_agrees_with_brute_force():
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize("delta", [0.0, pytest.param(0.01, marks=pytest.mark.slow)])
 def test_it_agrees_with_algorithm_1(name, delta):
     """Short chains; the tolerance is their own Monte Carlo error."""
     counts = TABLES[name]

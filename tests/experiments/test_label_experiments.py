@@ -88,6 +88,7 @@ def test_the_published_adversary_guesses_by_the_sign_of_the_largest_scores() -> 
     assert (adversary.play((0.3, 1.0), rng)[0] == [3, 10]).all()
 
 
+@pytest.mark.slow
 def test_bets_on_a_vouched_proxy_come_close_to_the_truth_from_below() -> None:
     given = label_privacy.world(5000, 2, np.random.default_rng(5))
     target = label_privacy.released(given, 3.0, np.random.default_rng(6))

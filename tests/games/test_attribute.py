@@ -114,6 +114,7 @@ def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
     assert result.verdict.status == "no evidence"
 
 
+@pytest.mark.slow
 def test_the_correction_keeps_a_bound_where_the_additive_one_has_none():
     data = table(tau=0.05, epsilon=2.0, records=6000)
     corrected = attribute(data, label="y", features="x_*", repetitions=3)

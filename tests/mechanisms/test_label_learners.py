@@ -121,6 +121,7 @@ def test_noisy_labels_follow_the_channel(rng):
     assert abs(np.mean(private.noisy_labels_ == y) - keep) <= 4.0 * error
 
 
+@pytest.mark.slow
 def test_noise_correction_recovers_the_posterior(rng):
     """Against the true P(y given x), which is known here."""
 
