@@ -95,6 +95,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/dp_sgd.py --plain
+	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

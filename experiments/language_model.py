@@ -209,13 +209,20 @@ def found(result: Result) -> dict[str, Any]:
     """What one audit came to."""
     naive, corrected, epsilon = claims(result)
     return {
-        "AUC": result.measurements["auc"],
+        "AUC": result.measurements.get("auc", np.nan),
         "naive mu": naive,
         "mu": corrected,
         "epsilon": epsilon,
-        "control's epsilon": result.measurements["negative_control_epsilon"],
-        "verdict": result.verdict.status + ("" if result.verdict.robust else ", fragile"),
+        "control's epsilon": result.measurements.get("negative_control_epsilon", np.nan),
+        "verdict": result.verdict.status + (", robust" if result.verdict.robust else ""),
     }
+
+
+def shown(value: Any) -> str:
+    """A number rounded down, as a bound is; a dash where there is none."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{floor_to(value, 3):.3f}" if np.isfinite(value) else "-"
 
 
 def show(rows: Sequence[dict[str, Any]], console: Console) -> None:
@@ -224,7 +231,7 @@ def show(rows: Sequence[dict[str, Any]], console: Console) -> None:
     for heading in rows[0]:
         table.add_column(heading, justify="right" if heading not in ("arm", "verdict") else "left")
     for row in rows:
-        cells = [f"{floor_to(v, 3):.3f}" if isinstance(v, float) else str(v) for v in row.values()]
+        cells = [shown(value) for value in row.values()]
         table.add_row(*cells, end_section=row["arm"] == ARMS[-1])
     console.print(table)
 
