@@ -34,5 +34,15 @@ def test_without_a_control_it_is_fragile(table):
 def test_a_control_that_finds_nothing_makes_it_robust(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
     assert divulge.membership(table, reference_score="control_loss", **given).verdict.robust
+
+
+def test_a_control_that_finds_the_same_takes_the_finding_away(table):
     knowing = {**table, "control_loss": table["loss"] + 0.1 * table["words"]}
-    assert not divulge.membership(knowing, reference_score="control_loss", **given).verdict.robust
+    result = divulge.membership(
+        knowing, score="loss", features=["words"], text="text", reference_score="control_loss"
+    )
+    assert result.verdict.status == "cannot conclude"
+    assert "never saw the members" in result.verdict.sentence
+    assert any("residual confounding" in reason for reason in result.verdict.reasons)
+    assert result.headline() == ()
+    assert any(b.value > 0.5 for b in result.bounds)  # still listed, for what they are

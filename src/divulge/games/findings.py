@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,8 @@ def result(
     curve = sensitivity_.sensitivity(pure)
     verdict = _verdict(context, adjusted, audited.bounds, curve.gamma_star, control)
     bounds = audited.bounds + ((resampled.bound,) if resampled is not None else ())
+    if verdict.status == "cannot conclude":  # no verdict rests on them
+        bounds = tuple(replace(bound, headline=False) for bound in bounds)
     counted = measures.roc_counts(prepared.raw, prepared.truth)
     diagnostics: dict[str, Any] = {
         "overlap": _overlap(prepared, audited, adjusted.overlap),
@@ -181,6 +183,14 @@ def _verdict(
         reasons = _reasons(context, adjusted, None, control)
         return Verdict("no evidence", False, sentence, tuple(reasons))
     listed = findings_in_words(leaking)
+    if control:
+        sentence = (
+            "Nothing can be concluded: a model that never saw the members shows a leak as well. "
+            f"If the features accounted for the shift, then {listed}."
+        )
+        return Verdict(
+            "cannot conclude", False, sentence, tuple(_reasons(context, adjusted, None, control))
+        )
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
     reasons = _reasons(context, adjusted, gamma_star, control)
     return Verdict("leak", not reasons, sentence, tuple(reasons))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import require
-from divulge.models.language import LanguageModel, libraries
+from divulge.models.language import LanguageModel, libraries, without_bars
 
 Tokens = npt.NDArray[np.int64]
 END = "<|endoftext|>"
@@ -156,7 +156,8 @@ def save(network: Any, tokenizer: Any, path: str | os.PathLike[str]) -> Path:
     """Write a directory that ``divulge.models.language.load`` reads; weights as safetensors."""
     place = Path(path)
     place.mkdir(parents=True, exist_ok=True)
-    network.save_pretrained(place)
-    if tokenizer is not None:
-        tokenizer.save_pretrained(place)
+    with without_bars():
+        network.save_pretrained(place)
+        if tokenizer is not None:
+            tokenizer.save_pretrained(place)
     return place

@@ -177,7 +177,7 @@ def load_network(place: Path, kind: str) -> Any:
     check_directory(place)
     torch, transformers = libraries()
     try:
-        with _without_bars():
+        with without_bars():
             network, info = getattr(transformers, kind).from_pretrained(
                 place,
                 local_files_only=True,
@@ -199,8 +199,8 @@ def load_network(place: Path, kind: str) -> Any:
 
 
 @contextmanager
-def _without_bars() -> Iterator[None]:
-    """No progress bar of the library's while a model is loaded."""
+def without_bars() -> Iterator[None]:
+    """No progress bars of the library while a model is loaded or saved."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
