@@ -182,15 +182,15 @@ def _verdict(
         )
         reasons = _reasons(context, adjusted, None, control)
         return Verdict("no evidence", False, sentence, tuple(reasons))
-    listed = findings_in_words(leaking)
     if control:
         sentence = (
-            "Nothing can be concluded: a model that never saw the members shows a leak as well. "
-            f"If the features accounted for the shift, then {listed}."
+            "Nothing can be concluded: a model that never saw the members shows a leak as well, so "
+            "the features do not account for the shift."
         )
         return Verdict(
             "cannot conclude", False, sentence, tuple(_reasons(context, adjusted, None, control))
         )
+    listed = findings_in_words(leaking)
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
     reasons = _reasons(context, adjusted, gamma_star, control)
     return Verdict("leak", not reasons, sentence, tuple(reasons))

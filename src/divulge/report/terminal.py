@@ -53,7 +53,10 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
         middle = [escape(b.correction)] if corrected else []
         table.add_row(name, value_text(b.value), *middle, f"{b.confidence:.4g}", escape(b.method))
     console.print(table)
-    console.print("* what a verdict rests on, named beforehand; the others each hold on their own")
+    if any(b.headline for b in bounds):
+        console.print(
+            "* what a verdict rests on, named beforehand; the others each hold on their own"
+        )
     stated = [b for b in bounds if b.headline] if corrected else list(bounds)
     for method in dict.fromkeys(b.method for b in stated):
         theorem = next(b.theorem for b in stated if b.method == method)
@@ -78,7 +81,9 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print(f"- {escape(reason)}")
     console.print()
     if result.bounds:
-        print_bounds(result.bounds, heading="Lower bounds", console=console)
+        open_ = verdict.status == "cannot conclude"
+        heading = "Bounds whose assumptions do not stand" if open_ else "Lower bounds"
+        print_bounds(result.bounds, heading=heading, console=console)
     said = synthetic_text.print_synthetic(result, console)
     if result.posterior:
         print_posterior(plain(result.posterior), console)
