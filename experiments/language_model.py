@@ -135,20 +135,23 @@ def audit(arm: str, table: Frame, third: Thirds) -> Result:
 
 
 def claims(result: Result) -> tuple[float, float, float]:
-    """The largest naive and headline bounds on mu, and the largest headline epsilon."""
+    """The naive and the corrected bound on mu, and the largest corrected one on epsilon.
 
-    def best(parameter: str, **wanted: Any) -> float:
+    The corrected ones are the headline, also where a control took that from them.
+    """
+
+    def best(parameter: str, *corrections: tuple[str, bool]) -> float:
         found = [
             b.value
             for b in result.bounds
-            if b.parameter == parameter and all(getattr(b, k) == v for k, v in wanted.items())
+            if b.parameter == parameter and (b.correction, b.delta == 0.0) in corrections
         ]
         return max(found, default=0.0)
 
     return (
-        best("mu", correction="none"),
-        best("mu", headline=True),
-        best("epsilon", headline=True),
+        best("mu", ("none", False)),
+        best("mu", ("balanced", False)),
+        best("epsilon", ("balanced", False), ("prior", True)),
     )
 
 
