@@ -23,7 +23,7 @@ demo: $(VENV)/.installed
 	$(BIN)/divulge demo --report report.html
 
 test: $(VENV)/.developing lint browser
-	$(BIN)/python -m pytest --numprocesses auto -m 'not slow'
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .

@@ -213,6 +213,7 @@ def test_a_bound_is_called_too_large_only_where_something_is_promised() -> None:
     assert label_tables.bounds_text(row, "held_out") == "1.20 / 0.90 !"
 
 
+@pytest.mark.slow
 def test_label_tables_audits_a_leak_and_its_absence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -210,6 +210,7 @@ def test_a_group_column(rng):
     assert found.bounds == divulge.retraining(STRONG, deltas=(0.0,)).bounds
 
 
+@pytest.mark.slow
 def test_two_modes_are_said():
     """Correlated rows at two corners: either a large epsilon, or next to none and correlation."""
     x = [9, 0, 65, 27, 3, 76, 2, 55, 59, 10, 9, 92, 1, 65, 4, 7, 22, 58, 89, 15]

@@ -136,6 +136,7 @@ def test_a_worker_with_an_edited_checkout_is_refused(engine, cluster, tmp_path):
         other.wait()
 
 
+@pytest.mark.slow
 def test_a_task_that_always_kills_is_given_up(engine, tmp_path):
     with pytest.raises(WorkersLost, match="KilledWorker"):
         list(engine.run(deadly(tmp_path, 1, times=99), range(3)))

@@ -50,6 +50,7 @@ def test_a_killed_worker_and_a_killed_node_change_nothing(engine, cluster, expec
     assert (tmp_path / "died-0").exists()
 
 
+@pytest.mark.slow
 def test_a_task_that_always_kills_is_given_up(engine, tmp_path):
     with pytest.raises(WorkersLost, match="4 times"):
         list(engine.run(deadly(tmp_path, 1, times=99), range(3)))
