@@ -13,8 +13,8 @@ from typing import Any
 
 from divulge.errors import require
 from divulge.models.base import Answers, Gives, Reads
-from divulge.models.endpoint import Endpoint, spread, within
-from divulge.models.probabilities import Outputs, cells, expected, read
+from divulge.models.endpoint import Endpoint
+from divulge.models.probabilities import Classifier, Outputs, cells, expected, read
 from divulge.tables import Frame
 
 PER_REQUEST = 256
@@ -32,7 +32,7 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class InferenceV2:
+class InferenceV2(Classifier):
     """A classifier that takes tensors and gives a row of probabilities per record."""
 
     endpoint: Endpoint
@@ -47,25 +47,6 @@ class InferenceV2:
     connections: int = 4
     reads: Reads = "features"
     gives: Gives = "probabilities"
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self.endpoint.address
-
-    @property
-    def batch(self) -> int:
-        """As many records as all connections take at once."""
-        return self.per_request * self.connections
-
-    def ask(self, records: Frame) -> Answers:
-        """Log-probabilities of the classes."""
-        return spread(
-            len(records),
-            self.per_request,
-            self.connections,
-            lambda part: within(part, lambda p: self._body(records[p]), self._ask),
-        )
 
     def _body(self, records: Frame) -> bytes:
         asked: dict[str, Any] = {"inputs": self._tensors(records)}

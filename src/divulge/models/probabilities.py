@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, require
-from divulge.models.base import log_softmax, logarithms
-from divulge.models.endpoint import Endpoint
+from divulge.models.base import Answers, log_softmax, logarithms
+from divulge.models.endpoint import Endpoint, spread, within
 from divulge.tables import Frame
 
 Array = npt.NDArray[np.float64]
@@ -18,6 +19,41 @@ Outputs = Literal["probabilities", "logits"]
 OUTPUTS: tuple[Outputs, ...] = ("probabilities", "logits")
 PER_ROW, PER_CLASS, PER_REPLY = 1 << 16, 64, 1 << 16
 """Bytes of a reply expected at most per record, or per class of a record, and beside them."""
+
+
+class Classifier(ABC):
+    """What classifiers behind an endpoint share: how rows are spread over the connections."""
+
+    endpoint: Endpoint
+    per_request: int
+    connections: int
+
+    @property
+    def name(self) -> str:
+        """Where it is."""
+        return self.endpoint.address
+
+    @property
+    def batch(self) -> int:
+        """As many records as all connections take at once."""
+        return self.per_request * self.connections
+
+    def ask(self, records: Frame) -> Answers:
+        """Log-probabilities of the classes."""
+        return spread(
+            len(records),
+            self.per_request,
+            self.connections,
+            lambda part: within(part, lambda p: self._body(records[p]), self._ask),
+        )
+
+    @abstractmethod
+    def _body(self, records: Frame) -> bytes:
+        """What is sent to ask about these records."""
+
+    @abstractmethod
+    def _ask(self, part: slice, body: bytes) -> Answers:
+        """Send it, and read what comes back."""
 
 
 def expected(rows: int, classes: int) -> int:

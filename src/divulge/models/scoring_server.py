@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from divulge.models.base import Answers, Gives, Reads
-from divulge.models.endpoint import Endpoint, spread, within
-from divulge.models.probabilities import Outputs, cells, expected, read
+from divulge.models.endpoint import Endpoint
+from divulge.models.probabilities import Classifier, Outputs, cells, expected, read
 from divulge.tables import Frame
 
 PER_REQUEST = 256
@@ -23,7 +23,7 @@ LOGGED = (
 
 
 @dataclass(frozen=True)
-class ScoringServer:
+class ScoringServer(Classifier):
     """A classifier that takes rows of a data frame and gives a row of probabilities for each."""
 
     endpoint: Endpoint
@@ -33,25 +33,6 @@ class ScoringServer:
     connections: int = 4
     reads: Reads = "features"
     gives: Gives = "probabilities"
-
-    @property
-    def name(self) -> str:
-        """Where it is."""
-        return self.endpoint.address
-
-    @property
-    def batch(self) -> int:
-        """As many records as all connections take at once."""
-        return self.per_request * self.connections
-
-    def ask(self, records: Frame) -> Answers:
-        """Log-probabilities of the classes."""
-        return spread(
-            len(records),
-            self.per_request,
-            self.connections,
-            lambda part: within(part, lambda p: self._body(records[p]), self._ask),
-        )
 
     def _body(self, records: Frame) -> bytes:
         columns = list(records.columns)
