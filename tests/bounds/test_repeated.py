@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 from divulge.bounds import betting, recursion
+from divulge.bounds.choice import price
 from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import Bets, Replay, alone_bound, bet_epsilon, count_bound
 from divulge.curves import Gaussian
@@ -90,8 +91,10 @@ def test_one_count_is_the_recursion():
     counts = Counts(1000, 200, 150)
     assert count_bound([counts]) == recursion.mu_lower_bound(1000, 200, 150, 0.05)
     delta = 1e-5
-    expected = recursion.epsilon_lower_bound(1000, 200, 150, delta, 0.05, tau=0.001)
+    error, against = price(1000, delta, 0.05, tau=0.001)
+    expected = recursion.epsilon_lower_bound(1000, 200, 150, against, error, tau=0.001)
     assert count_bound([counts], delta=delta, tau=0.001) == expected
+    assert 0.0 < expected < recursion.epsilon_lower_bound(1000, 200, 150, delta, 0.05, tau=0.001)
 
 
 def test_equal_counts_pay_for_half_of_the_error():

@@ -1,9 +1,8 @@
 """The p-values of counted guesses against the exact worst case over all private mechanisms.
 
-By symmetry a mechanism on m coins with r guesses is described by the masses of d wrong guesses. A
-linear programme over these masses, with the hockey-stick constraint between neighbours for each
-(epsilon, delta), gives the largest probability of c or more correct guesses that any
-(epsilon, delta)-DP mechanism can reach. A valid p-value is never below it.
+``mechanisms.worst_case`` gives the largest probability of c or more correct guesses that any
+mechanism with this privacy can reach. A valid p-value is never below it, also where the mechanism's
+output chooses the number of guesses.
 """
 
 from __future__ import annotations
@@ -12,40 +11,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.stats import binom
 
 from divulge import curves
-from divulge.bounds import counting, recursion
-
-
-def worst_case(m: int, r: int, c: int, constraints: list[tuple[float, float]]) -> float:
-    masses = r + 1
-    size = masses + 2 * r * len(constraints)
-    rows, limits = [], []
-    slack = masses
-    for epsilon, delta in constraints:
-        total = np.zeros(size)
-        for d in range(r):
-            right, wrong = np.zeros(size), np.zeros(size)
-            right[d] = (r - d) / m
-            wrong[d + 1] = (d + 1) / m
-            for p, q in ((right, wrong), (wrong, right)):
-                row = p - math.exp(epsilon) * q
-                row[slack] -= 1.0
-                rows.append(row)
-                limits.append(0.0)
-                total[slack] = 1.0
-                slack += 1
-        rows.append(total)
-        limits.append(delta)
-    objective = np.zeros(size)
-    objective[: r - c + 1] = -1.0
-    whole = np.zeros((1, size))
-    whole[0, :masses] = 1.0
-    found = linprog(
-        objective, A_ub=np.array(rows), b_ub=limits, A_eq=whole, b_eq=[1.0], method="highs"
-    )
-    return float(-found.fun)
+from divulge.bounds import choice, counting, recursion
+from divulge.errors import InputError
+from divulge.mechanisms.worst_case import worst_case
 
 
 def recursion_p_value(curve: curves.Curve, m: int, r: int, c: int) -> float:
@@ -70,7 +41,7 @@ PRIVACY = [(0.0, 0.0), (1.0, 0.0), (0.0, 0.01), (1.0, 0.01), (0.5, 0.05), (2.0, 
 @pytest.mark.parametrize(("epsilon", "delta"), PRIVACY)
 def test_no_p_value_is_below_the_worst_case(m, r, epsilon, delta):
     for c in sorted({(r + 1) // 2, (3 * r) // 4, r - 1, r} - {0}):
-        worst = worst_case(m, r, c, [(epsilon, delta)])
+        worst = worst_case(m, {r: c}, [(epsilon, delta)])
         if worst > 0.5:
             continue
         p_values = {
@@ -91,5 +62,66 @@ def test_gaussian_recursion_is_not_below_the_worst_case(m, r, mu):
     grid = np.linspace(0.0, max(4.0, 6.0 * mu), 120)
     constraints = [(float(e), curves.Gaussian(mu).delta(float(e))) for e in grid]
     for c in sorted({(3 * r) // 4, r} - {0}):
-        worst = worst_case(m, r, c, constraints)
+        worst = worst_case(m, {r: c}, constraints)
         assert recursion_p_value(curves.Gaussian(mu), m, r, c) >= worst * (1 - 2e-3) - 1e-9
+
+
+def test_the_programme_finds_what_is_known():
+    """Pure epsilon: randomised response is the worst. Disclosure: delta of one trial."""
+    for r, c in ((5, 4), (20, 15)):
+        known = binom.sf(c - 1, r, math.exp(0.7) / (1 + math.exp(0.7)))
+        assert worst_case(r, {r: c}, [(0.7, 0.0)]) == pytest.approx(known, rel=1e-6)
+    assert worst_case(1, {1: 1}, [(0.0, 0.1)]) == pytest.approx(0.55, rel=1e-6)
+    with pytest.raises(InputError, match="More guesses"):
+        worst_case(4, {5: 5}, [(0.0, 0.0)])
+
+
+def least_refuting(curve: curves.Curve, m: int, r: int, error: float) -> int:
+    return next(
+        (c for c in range(r // 2, r + 1) if recursion.rejects(curve, m, r, c, error=error)), r + 1
+    )
+
+
+SIZES = (12, 24, 84, 240)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.025])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (0.1, 3e-3), (0.5, 3e-3)])
+def test_a_number_chosen_by_the_model_is_paid_for(epsilon, delta, error):
+    """Unpaid, the model exceeds the error by choosing; paid for, it does not."""
+    m = 240
+    at, against = choice.price(m, delta, error)
+    plain, paid = curves.ApproximateDP(epsilon, delta), curves.ApproximateDP(epsilon, against)
+    unpaid = {r: least_refuting(plain, m, r, error) for r in SIZES}
+    careful = {r: least_refuting(paid, m, r, at) for r in SIZES}
+    for r, c in unpaid.items():
+        assert worst_case(m, {r: c}, [(epsilon, delta)]) <= error
+    assert worst_case(m, unpaid, [(epsilon, delta)]) > 1.05 * error
+    assert worst_case(m, careful, [(epsilon, delta)]) <= error
+
+
+def test_numbers_considered_for_mu_need_no_payment():
+    mu, m, error = 0.4, 240, 0.025
+    grid = np.linspace(0.0, 5.0 * mu, 24)
+    constraints = [(float(e), curves.Gaussian(mu).delta(float(e))) for e in grid]
+    refute = {
+        r: least_refuting(curves.Gaussian(mu), m, r, error)
+        for r in (choice.least(m, None), 80, 160)
+    }
+    assert 0.5 * error < worst_case(m, refute, constraints) <= error
+
+
+def test_few_guesses_are_not_considered_for_mu():
+    assert [choice.least(m, None) for m in (5, 50, 120, 240, 10**6)] == [5, 10, 20, 40, 40]
+    assert choice.least(10**6, 1e-5) == 10
+
+
+def test_the_price_falls_with_the_reach_of_delta():
+    few = choice.price(1_000, 1e-6, 0.05)
+    many = choice.price(1_000_000, 1e-3, 0.05)
+    assert few[0] == pytest.approx(0.05 / (1 + 1 / 99))
+    assert few[1] == pytest.approx(99e-6)
+    assert many == (0.025, 1e-3)
+    assert choice.price(1_000, None, 0.05) == (0.05, None)
+    assert choice.price(1_000, 0.0, 0.05) == (0.05, 0.0)
+    assert choice.price(1_000, None, 0.05, tau=0.01) == (0.025, None)

@@ -75,3 +75,20 @@ def test_proxy_error_has_the_stated_total_variation(rng):
         at = trials.log_odds == value
         odds = np.mean(trials.truth[at] > 0) / np.mean(trials.truth[at] < 0)
         assert np.log(odds) == pytest.approx(value, abs=0.03)
+
+
+def test_rare_disclosure_fails_with_probability_delta(rng):
+    """Over many games a record is disclosed with probability delta, whole games at a time."""
+    mechanism = mechanisms.RareDisclosure(0.5, 0.02, 0.1)
+    games = [mechanism.sample(50, rng) for _ in range(4000)]
+    shown = np.array([np.abs(g.score) > 1.0 for g in games])
+    assert shown.mean() == pytest.approx(0.02, abs=0.002)
+    assert shown.any(axis=1).mean() == pytest.approx(0.1, abs=0.015)
+    for game in games[:200]:
+        sure = np.abs(game.score) > 1.0
+        np.testing.assert_array_equal(np.sign(game.score[sure]), game.truth[sure])
+    noisy = [g for g, s in zip(games, shown, strict=True) if np.all(g.score != 0.0) and not s.any()]
+    right = np.mean([g.score == g.truth for g in noisy])
+    assert right == pytest.approx(1 / (1 + np.exp(-0.5)), abs=0.005)
+    with pytest.raises(InputError):
+        mechanisms.RareDisclosure(0.5, 0.2, 0.1)

@@ -1,8 +1,9 @@
 """Choosing guesses honestly: which trials to guess, and how many.
 
 A counted guess may depend on the model and the records, never on the truths it is counted
-against. So the number of guesses is chosen on a calibration share of the trials, which is then
-spent, or a union bound pays for every number tried. There is no uncorrected sweep.
+against. So what a score is worth is learned on a calibration share of the trials, which is then
+spent, or a union bound pays for every number tried. There is no uncorrected sweep. That the model
+has a say in the number is paid for as well (``choice.py``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.bounds import learners, recursion
+from divulge.bounds.choice import least, price
 from divulge.bounds.counting import binomial_epsilon_lower_bound
 from divulge.curves import ApproximateDP, Gaussian
 from divulge.errors import require, require_probability
@@ -48,7 +50,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Target:
-    """What the number of guesses is chosen for: mu (delta None) or epsilon at delta."""
+    """What the number of guesses is chosen for: mu (delta None) or epsilon at delta.
+
+    Its bounds allow for a number that was chosen from scores.
+    """
 
     delta: float | None = None
     tau: float = 0.0
@@ -57,20 +62,22 @@ class Target:
     def bound(self, counts: Counts, error: float) -> float:
         """The bound at this target: recursion, or exact binomial for epsilon at delta 0."""
         m, r, c = counts.trials, counts.guesses, counts.correct
-        if self.delta is None:
-            return recursion.mu_lower_bound(m, r, c, error, tau=self.tau)
         if self.delta == 0.0:
             return binomial_epsilon_lower_bound(m, r, c, error)
-        return recursion.epsilon_lower_bound(m, r, c, self.delta, error, tau=self.tau)
+        at, delta = price(m, self.delta, error, self.tau)
+        if delta is None:
+            return recursion.mu_lower_bound(m, r, c, at, tau=self.tau)
+        return recursion.epsilon_lower_bound(m, r, c, delta, at, tau=self.tau)
 
     def exceeds(self, counts: Counts, error: float, value: float) -> bool:
         """Whether the bound is above ``value``: one test, where the bound itself is a search."""
         if self.delta == 0.0:
             return self.bound(counts, error) > value
-        at = value + 2.0 * recursion.TOLERANCE
-        curve = Gaussian(at) if self.delta is None else ApproximateDP(at, self.delta)
+        above = value + 2.0 * recursion.TOLERANCE
         m, r, c = counts.trials, counts.guesses, counts.correct
-        return recursion.rejects(curve, m, r, c, error=error, tau=self.tau)
+        at, delta = price(m, self.delta, error, self.tau)
+        curve = Gaussian(above) if delta is None else ApproximateDP(above, delta)
+        return recursion.rejects(curve, m, r, c, error=at, tau=self.tau)
 
 
 MU = Target()
@@ -165,7 +172,8 @@ def choose_guesses(
     trial or more, epsilon at these ``deltas`` must keep ``FAIR_SHARE`` of what it could be.
     """
     m = accuracy.size
-    sizes = np.unique(np.round(np.geomspace(min(m, 10), m, candidates)).astype(int))
+    fewest = least(m, target.delta)
+    sizes = np.unique(np.round(np.geomspace(fewest, m, candidates)).astype(int))
     expected, spread = _expected(accuracy, sizes)
     surplus = (expected - sizes / 2.0) / np.sqrt(sizes)
     order = np.argsort(-surplus, kind="stable")

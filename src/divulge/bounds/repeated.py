@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.bounds.betting import GRID_END, GRID_STEP
+from divulge.bounds.choice import price
 from divulge.bounds.guessing import Counts
 from divulge.bounds.recursion import epsilon_lower_bound as epsilon_from_counts
 from divulge.bounds.recursion import mu_lower_bound
@@ -111,18 +112,19 @@ def count_bound(
 ) -> float:
     """Lower bound on mu (delta None) or epsilon at delta from the recursion's p-values.
 
-    With one replay it is the recursion itself.
+    With one replay it is the recursion itself. The number of guesses may come from scores.
     """
     require_probability("error", error)
     require(len(counts) > 0, "There are no replays.")
     if len(counts) == 1:
         return alone_bound(counts[0], delta=delta, error=error, tau=tau)
     rungs = [r * error for r in _RUNGS]
+    priced = [price(c.trials, delta, error, tau) for c in counts]
 
     def rejected(parameter: float) -> bool:
         total = 0.0
-        for seen, c in enumerate(counts, start=1):
-            total += 2.0 - 2.0 * _rung(c, parameter, delta, tau, rungs) / error
+        for seen, (c, (at, against)) in enumerate(zip(counts, priced, strict=True), start=1):
+            total += 2.0 - 2.0 * _rung(c, parameter, against, tau, rungs, at / error) / error
             if total >= seen * _SAFE:
                 return True
             if 2 * seen - total > len(counts):  # even p-values of 0 from here on would not do
@@ -143,15 +145,24 @@ def count_bound(
 def alone_bound(counts: Counts, *, delta: float | None, error: float, tau: float = 0.0) -> float:
     """The bound of one replay."""
     m, r, c = counts.trials, counts.guesses, counts.correct
-    if delta is None:
-        return mu_lower_bound(m, r, c, error, tau=tau)
-    return epsilon_from_counts(m, r, c, delta, error, tau=tau)
+    at, against = price(m, delta, error, tau)
+    if against is None:
+        return mu_lower_bound(m, r, c, at, tau=tau)
+    return epsilon_from_counts(m, r, c, against, at, tau=tau)
 
 
 def _rung(
-    counts: Counts, parameter: float, delta: float | None, tau: float, rungs: list[float]
+    counts: Counts,
+    parameter: float,
+    delta: float | None,
+    tau: float,
+    rungs: list[float],
+    share: float,
 ) -> float:
-    """The p-value of ``parameter``, rounded up to a rung, the error at most."""
+    """The p-value of ``parameter``, rounded up to a rung, the error at most.
+
+    A rung is reached if the recursion rejects at this ``share`` of it.
+    """
     from divulge.bounds import compiled
 
     m, r, c = counts.trials, counts.guesses, counts.correct
@@ -162,7 +173,7 @@ def _rung(
     low, high = 0, len(rungs)  # the answer is rungs[high], or the error beyond the last
     while low < high:
         middle = (low + high) // 2
-        if compiled.rejects(kind, parameter, failure, m, r, c, rungs[middle], tau):
+        if compiled.rejects(kind, parameter, failure, m, r, c, share * rungs[middle], tau):
             high = middle
         else:
             low = middle + 1

@@ -19,6 +19,11 @@ THEOREMS = {
 }
 FAIR_COINS = "the truths of the trials are independent fair coins, given the records"
 HONEST_GUESSES = "the guesses and their number were fixed without looking at these truths"
+FIXED_NUMBER = (
+    "the guesses were fixed without looking at these truths, their number without looking at the "
+    "scores"
+)
+"""Of counts that a user brings; where a game chose the number, that is paid for."""
 
 
 def state_bounds(
@@ -39,10 +44,10 @@ def state_bounds(
     if method not in METHODS:
         raise InputError(f"Unknown method {method!r}. Choose from {', '.join(METHODS)}.")
     require(len(deltas) > 0, "Give at least one delta.")
-    assumptions = (FAIR_COINS, HONEST_GUESSES)
+    assumptions = (FAIR_COINS, FIXED_NUMBER)
     if tau > 0.0:
         near = f"within total variation {tau:g} of independent fair coins, given the records"
-        assumptions = (f"the truths of the trials are {near}", HONEST_GUESSES)
+        assumptions = (f"the truths of the trials are {near}", FIXED_NUMBER)
     bounds = []
     if method in ("auto", "recursion"):
         bounds.append(

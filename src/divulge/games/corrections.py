@@ -20,7 +20,8 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.bounds import betting, guessing, learners, recursion
-from divulge.bounds.counting import binomial_epsilon_lower_bound, signed_epsilon_lower_bound
+from divulge.bounds.choice import price
+from divulge.bounds.counting import signed_epsilon_lower_bound
 from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.result import Bound
@@ -206,7 +207,8 @@ def _composition(
     m, r, c = counts.trials, counts.guesses, counts.correct
     rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
     worst = _worst_of_both(prepared, error / (2.0 * max(m, 1)))
-    first = recursion.mu_lower_bound(m, r, c, error, shift_mu=rare.mu, failure=rare.failure)
+    at, failure = price(m, rare.failure, error)
+    first = recursion.mu_lower_bound(m, r, c, at, shift_mu=rare.mu, failure=failure or 0.0)
     second = recursion.mu_lower_bound(m, r, c, error / 2.0, shift_mu=worst.mu)
     in_curve = _bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
     in_error = _bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
@@ -216,7 +218,10 @@ def _composition(
     ]
     for delta in (0.0, *deltas):
         joint = 1.0 - (1.0 - delta) * (1.0 - rare.failure)
-        value = recursion.epsilon_lower_bound(m, r, c, joint, error, shift_epsilon=rare.epsilon)
+        at, against = price(m, joint, error)
+        value = recursion.epsilon_lower_bound(
+            m, r, c, against or 0.0, at, shift_epsilon=rare.epsilon
+        )
         out.append(_bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare))))
     return out
 
@@ -348,14 +353,11 @@ def _from_bet(prepared: Prepared, bet: betting.BettingResult, error: float) -> B
 
 
 def _mu(counts: Counts, error: float) -> float:
-    return recursion.mu_lower_bound(counts.trials, counts.guesses, counts.correct, error)
+    return guessing.MU.bound(counts, error)
 
 
 def _epsilon(counts: Counts, delta: float, error: float) -> float:
-    m, r, c = counts.trials, counts.guesses, counts.correct
-    if delta == 0.0:
-        return binomial_epsilon_lower_bound(m, r, c, error)
-    return recursion.epsilon_lower_bound(m, r, c, delta, error)
+    return guessing.Target(delta).bound(counts, error)
 
 
 def _bound(

@@ -4,6 +4,7 @@ from divulge.mechanisms.base import Mechanism, draw_truths
 from divulge.mechanisms.dpsgd import DPSGD
 from divulge.mechanisms.generated import KnownGenerator, ShownRecords
 from divulge.mechanisms.noisy_sum import NoisySum
+from divulge.mechanisms.rare import RareDisclosure
 from divulge.mechanisms.scalar import (
     GaussianMechanism,
     LaplaceMechanism,
@@ -27,6 +28,7 @@ __all__ = [
     "Null",
     "ProxyError",
     "RandomisedResponse",
+    "RareDisclosure",
     "Shifted",
     "ShiftedTable",
     "ShownRecords",

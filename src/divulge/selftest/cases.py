@@ -17,12 +17,13 @@ from divulge.mechanisms import (
     Null,
     ProxyError,
     RandomisedResponse,
+    RareDisclosure,
     SubsampledGaussianMechanism,
     Tied,
 )
 from divulge.selftest import audits, canaries, generated, labels, posteriors
 from divulge.selftest.case import Case
-from divulge.selftest.procedures import PROCEDURES, TAU, Procedure
+from divulge.selftest.procedures import LARGER_DELTA, PROCEDURES, TAU, Procedure
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,12 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
         (ProxyError(TAU), MEDIUM),
         (ProxyError(TAU), LARGE),
         (RESPONSE, MEDIUM),
+    ),
+    "calibrated, larger delta": (
+        (RareDisclosure(0.5, LARGER_DELTA, 0.01), MEDIUM),
+        (RareDisclosure(0.5, LARGER_DELTA, 0.045), LARGE),
+        (RareDisclosure(0.1, LARGER_DELTA, 0.02), LARGE),
+        (RandomisedResponse(0.5), LARGE),
     ),
     "betting, noise columns": ((NULL, Setting(200)), (RESPONSE, Setting(200)), (NULL, MEDIUM)),
     "betting, coarse grid": (

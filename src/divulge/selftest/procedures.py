@@ -21,6 +21,7 @@ from divulge.trials import Trials
 
 Run: TypeAlias = Callable[[Trials, Mechanism, float, np.random.Generator], float]
 DELTA = 1e-5
+LARGER_DELTA = 3e-4
 TAU = 0.005
 _SHARE = 0.2
 _TINY = 20
@@ -203,6 +204,7 @@ def _union(target: guessing.Target) -> Run:
 
 
 _MU, _PURE, _APPROXIMATE = guessing.Target(None), guessing.Target(0.0), guessing.Target(DELTA)
+_LARGER = guessing.Target(LARGER_DELTA)
 
 PROCEDURES: dict[str, Procedure] = {
     p.name: p
@@ -223,6 +225,7 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("betting, coarse grid", "epsilon", betting_coarse, 0.0),
         Procedure("calibrated guesses mu", "mu", _calibrated(_MU)),
         Procedure("calibrated guesses epsilon", "epsilon", _calibrated(_APPROXIMATE), DELTA),
+        Procedure("calibrated, larger delta", "epsilon", _calibrated(_LARGER), LARGER_DELTA),
         Procedure("union of guesses mu", "mu", _union(_MU)),
         Procedure("union of guesses epsilon", "epsilon", _union(_PURE), 0.0),
     )
