@@ -35,7 +35,7 @@ class Generator(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Training:
     """How long training is done: by whom, where finished pieces are kept, and who is told."""
 
