@@ -21,7 +21,6 @@ from divulge.generators.forests import apply, draw, nodes
 from divulge.generators.mst import SpanningTree
 from divulge.generators.trees import SequentialTrees, outcome, predictors
 from divulge.pieces import Pieces
-from divulge.work import Engine
 
 FAST = SequentialTrees(trees=3)
 LEARNED = 8
@@ -68,14 +67,6 @@ def test_the_records_are_those_of_one_column_after_the_other(generator, count):
     made = generator.generate(source, count, first)
     assert made.to_arrow().equals(in_turn(generator, source, count, second).to_arrow())
     assert first.bit_generator.state == second.bit_generator.state
-
-
-def test_other_processes_grow_the_same():
-    source = records(300)
-    here = FAST.generate(source, 200, np.random.default_rng(1))
-    training = Training(engine=Engine("loky", 2))
-    there = FAST.generate_in_pieces(source, 200, np.random.default_rng(1), training)
-    assert there.to_arrow().equals(here.to_arrow())
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
