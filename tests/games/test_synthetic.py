@@ -19,6 +19,7 @@ from divulge.generators.trees import SequentialTrees
 from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict
 from divulge.work import Engine
+from divulge.work import engine as engine_
 
 D = 5
 
@@ -207,7 +208,8 @@ def gathered(work):
     return [part.tobytes() for part in (seen.record, seen.helper, seen.target)]
 
 
-def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path):
+def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(generated, "WORTH_SHARING", 0)
     keys, told = {"members": "m", "model": "f"}, []
     two = generated.Work(
         keys,
@@ -230,6 +232,11 @@ def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path):
     assert gathered(generated.Work(keys, pieces=Pieces(tmp_path))) == first
     again = [p for p, before in times.items() if p.stat().st_mtime_ns != before]
     assert again == [forests[1], helpers[0]]
+
+
+def test_few_records_start_no_process(monkeypatch):
+    monkeypatch.setattr(engine_, "Processes", None)
+    assert gathered(generated.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
 def test_stages_are_told():

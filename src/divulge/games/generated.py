@@ -26,6 +26,7 @@ from divulge.models import base
 from divulge.pieces import Pieces
 from divulge.shift.features import encode, whole
 from divulge.tables import Frame
+from divulge.work import SERIAL
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -36,6 +37,8 @@ LEAST_TAUGHT = 200
 HELPER_SHARE = 0.25
 """Share of either side that teaches the helpers, where the generated records are the user's own."""
 MOST_HELPED = 10_000
+WORTH_SHARING = 50_000
+"""Values to learn from below which other processes take longer to start than they save."""
 _LEAST_HIT = 1e-3
 """Probabilities below this count as this: a forest's zeros are no certainty."""
 MOST_COPIES = 0.05
@@ -167,6 +170,8 @@ def gather(
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
     lessons = members[np.sort(taught)].select(*columns.record)
+    if len(lessons) * len(lessons.columns) < WORTH_SHARING:
+        work = replace(work, engine=SERIAL)
     made = generated
     if made is None:
         assert generator is not None
