@@ -118,9 +118,8 @@ def finetune(
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
     rows = torch.from_numpy(np.ascontiguousarray(tokens, dtype=np.int64))
     pieces = pieces or Pieces()
-    inputs = {"rate": rate, "decay": decay, "batch": batch, "start": ""}
-    if pieces.folder is not None:
-        inputs["start"] = _start(network, tokens, validation, rng)
+    start = "" if pieces.folder is None else _start(network, tokens, validation, rng)
+    inputs = {"start": start, "rate": rate, "decay": decay, "batch": batch}
     history: list[Epoch] = []
     best: Any = None
     with seeded(rng):
@@ -171,8 +170,10 @@ def _start(
     """A digest of all that a training depends on besides its settings."""
     torch, transformers = libraries()
     made_by = (torch.__version__, transformers.__version__)
-    form = (repr(network), repr(getattr(network, "config", None)), repr(rng.bit_generator.state))
-    return digest(*weights(network).values(), tokens, validation, form, made_by)
+    form = (repr(network), repr(getattr(network, "config", None)))
+    free = tuple(p.requires_grad for p in network.parameters())
+    chance = repr(rng.bit_generator.state)
+    return digest(*weights(network).values(), tokens, validation, form, free, chance, made_by)
 
 
 def chunk_losses(network: Any, rows: Any) -> Any:
