@@ -35,7 +35,6 @@ from divulge.errors import DivulgeError, InputError, MissingExtra
 from divulge.games import contest, generated, synthetic, synthetic_findings
 from divulge.games.findings import headline_epsilon
 from divulge.generators import NAMES, by_name
-from divulge.pieces import Pieces
 from divulge.result import Result, floor_to
 
 Row = dict[str, Any]
@@ -227,7 +226,7 @@ def growing(data: Data, seed: int, args: Any, console: Console) -> list[Row]:
         nonmembers=None,
         generator=by_name(args.generator),
         model=model,
-        work=generated.Work({"members": f"{data.name} {seed}"}, Pieces(None), seed),
+        work=generated.Work({"members": f"{data.name} {seed}"}, seed),
     )
     rows = []
     most = contest.sizes(min(material.real.size, material.generated.size))

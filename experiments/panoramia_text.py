@@ -38,6 +38,7 @@ from tiny_models import Run, State, Tokens, digest, pretrained, revived, state_o
 
 from divulge.attacks.tokens import sequence_features
 from divulge.errors import DivulgeError, MissingExtra, require
+from divulge.generators.base import Training
 from divulge.generators.text import TextGenerator
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
@@ -166,7 +167,9 @@ def generate(run: Run, model: Path, records: Frame) -> Frame:
         "generated",
         {**maker.settings, "records": digest({"tokens": token_matrix(records)}), "seed": run.seed}
         | {"count": s.generated},
-        lambda: maker.generate(records, s.generated, run.rng(4)),
+        lambda: maker.generate_in_pieces(
+            records, s.generated, run.rng(4), Training(pieces=run.pieces)
+        ),
     )
 
 

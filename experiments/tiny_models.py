@@ -103,6 +103,7 @@ def tuned(
             batch=s.batch,
             validation=texts[:check] if check else None,
             progress=say,
+            pieces=run.pieces,
         )
         return state_of(network)
 

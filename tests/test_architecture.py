@@ -29,7 +29,7 @@ LEVEL = {
     "shift": 3,
     "attacks": 3,
     "claims": 3,
-    "models": 2,
+    "models": 2.5,
     "generators": 3,
     "chunked": 2,
     "scores": 4,

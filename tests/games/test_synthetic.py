@@ -15,7 +15,11 @@ from divulge import tables
 from divulge.errors import InputError
 from divulge.games import generated, one_by_one
 from divulge.games.synthetic import synthetic
+from divulge.generators.trees import SequentialTrees
+from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict
+from divulge.work import Engine
+from divulge.work import engine as engine_
 
 D = 5
 
@@ -191,6 +195,48 @@ def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_p
         piece.write_bytes(piece.read_bytes()[:-3])
     assert audit().dumps() == first.dumps()
     assert len(generator.calls) == 2
+
+
+def gathered(work):
+    """What is played, with the default generator and two helpers."""
+    data = tables.read(records(1200, 14))
+    model = fitted(RandomForestClassifier(5, random_state=0), records(300, 15))
+    names = {"features": (), "label": "y", "target": (), "helper": ()}
+    columns = generated.read_columns(data, model=model, **names)
+    given = {"generated": None, "nonmembers": None, "generator": SequentialTrees(trees=3)}
+    seen = generated.gather(data, columns, model=model, work=work, **given).seen
+    return [part.tobytes() for part in (seen.record, seen.helper, seen.target)]
+
+
+def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(generated, "WORTH_SHARING", 0)
+    keys, told = {"members": "m", "model": "f"}, []
+    two = generated.Work(
+        keys,
+        pieces=Pieces(tmp_path),
+        engine=Engine("loky", 2),
+        progress=lambda *now: told.append(now),
+    )
+    first = gathered(two)
+    assert gathered(generated.Work({"members": "m"})) == first
+    forests, helpers = (sorted(tmp_path.glob(f"{name}-*")) for name in ("forest", "helper"))
+    assert len(forests) == D
+    assert len(helpers) == 2
+    assert [now[1:] for now in told if "forests" in now[0]] == [(k, D) for k in range(1, D + 1)]
+    assert [now[1:] for now in told if "helpers" in now[0]] == [(0, 1), (1, 2), (2, 2)]
+
+    times = {p: p.stat().st_mtime_ns for p in [*forests, *helpers]}
+    next(tmp_path.glob("generated-*")).unlink()
+    for damaged in (forests[1], helpers[0]):
+        damaged.write_bytes(b"damaged")
+    assert gathered(generated.Work(keys, pieces=Pieces(tmp_path))) == first
+    again = [p for p, before in times.items() if p.stat().st_mtime_ns != before]
+    assert again == [forests[1], helpers[0]]
+
+
+def test_few_records_start_no_process(monkeypatch):
+    monkeypatch.setattr(engine_, "Processes", None)
+    assert gathered(generated.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
 def test_stages_are_told():

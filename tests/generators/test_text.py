@@ -9,9 +9,11 @@ pytest.importorskip("torch", reason="needs the extra 'language'")
 pytest.importorskip("transformers", reason="needs the extra 'language'")
 
 from divulge.errors import InputError
+from divulge.generators.base import Training
 from divulge.generators.text import TextGenerator, continuations
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
+from divulge.pieces import Pieces
 
 SENTENCE = "the sea was calm and a small ship went slowly to the north with no wind at all"
 WORDS = SENTENCE.split()
@@ -159,3 +161,28 @@ def test_refuses_what_it_cannot_make(folder, records):
     ):
         with pytest.raises(InputError, match=next(iter(bad))):
             TextGenerator(**bad)
+
+
+def test_a_second_run_goes_on_after_the_last_epoch(folder, records, tmp_path, monkeypatch):
+    expected = make(folder).generate(records, 12, np.random.default_rng(1)).to_arrow()
+    told, honest = [], finetune._pass
+
+    def stopped(*given):
+        if len(told) == 2:
+            raise KeyboardInterrupt
+        return honest(*given)
+
+    def run():
+        training = Training(pieces=Pieces(tmp_path), progress=lambda *now: told.append(now))
+        rng = np.random.default_rng(1)
+        return make(folder).generate_in_pieces(records, 12, rng, training).to_arrow()
+
+    with monkeypatch.context() as broken:
+        broken.setattr(finetune, "_pass", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert told == [("epochs", 1, 3), ("epochs", 2, 3)]
+    assert run().equals(expected)
+    monkeypatch.setattr(finetune, "_pass", None)
+    assert run().equals(expected)
+    assert told[-1] == ("continuations", 12, 12)

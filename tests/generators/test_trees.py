@@ -11,7 +11,7 @@ from mixed_table import frame, records
 from divulge import tables
 from divulge.errors import InputError
 from divulge.generators.copies import exact_copies, same_schema
-from divulge.generators.trees import SequentialTrees, draw
+from divulge.generators.trees import SequentialTrees
 
 FAST = SequentialTrees(trees=3)
 
@@ -76,12 +76,6 @@ def test_data_frames_of_any_library(library, rng):
 def test_one_column_and_one_row(rng):
     assert FAST.generate(tables.read({"a": [5, 5, 5]}), 4, rng)["a"].to_list() == [5] * 4
     assert len(FAST.generate(tables.read({"a": [5], "b": ["x"]}), 4, rng)) == 4
-
-
-def test_draws_stay_in_the_leaf(rng):
-    real = np.array([7, 3, 7, 3, 9])
-    made = np.array([3, 7, 9, 3] * 10)
-    assert (real[draw(real, made, rng)] == made).all()
 
 
 def test_settings():

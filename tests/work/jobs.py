@@ -94,3 +94,19 @@ def scored(engine):
         engine=engine,
     )  # fmt: skip
     return found.to_arrow()
+
+
+def generated(engine):
+    """Records from sequential forests, each of which is a task."""
+    import numpy as np
+
+    from divulge import tables
+    from divulge.generators.base import Training
+    from divulge.generators.trees import SequentialTrees
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4))
+    x[:, 3] = np.round(x[:, 0] + x[:, 1])
+    source = tables.read({f"x_{j}": x[:, j] for j in range(4)})
+    training = Training(engine=engine)
+    return SequentialTrees(trees=3).generate_in_pieces(source, 200, rng, training).to_arrow()

@@ -12,7 +12,7 @@ from divulge.work import SERIAL, Engine
 
 pytest.importorskip("ray", reason="needs the extra ray")
 sys.path.insert(0, os.path.dirname(__file__))
-from jobs import audited, deadly, same, scored, sums
+from jobs import audited, deadly, generated, same, scored, sums
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -75,6 +75,10 @@ def test_the_command_says_the_same(engine, tmp_path):
 
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
+
+
+def test_generated_records_are_the_same(engine):
+    assert generated(engine).equals(generated(SERIAL))
 
 
 def test_nobody_at_the_address():

@@ -10,7 +10,7 @@ would otherwise look like one that remembers. Everything slow is kept as a piece
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,16 @@ from divulge import tables
 from divulge.errors import InputError, require
 from divulge.games import scoring
 from divulge.games.contest import Seen, least_records
-from divulge.generators.base import Generator
+from divulge.generators.base import Generator, Training, generate
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.models import base
 from divulge.pieces import Pieces
 from divulge.shift.features import encode, whole
 from divulge.tables import Frame
-from divulge.work import SERIAL, Engine
+from divulge.work import SERIAL
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
-Progress = Callable[[str, int, int], None]
 
 GENERATOR_SHARE = 0.35
 """Share of the members that teach the generator, where divulge trains it."""
@@ -38,6 +37,8 @@ LEAST_TAUGHT = 200
 HELPER_SHARE = 0.25
 """Share of either side that teaches the helpers, where the generated records are the user's own."""
 MOST_HELPED = 10_000
+WORTH_SHARING = 50_000
+"""Values to learn from below which other processes take longer to start than they save."""
 _LEAST_HIT = 1e-3
 """Probabilities below this count as this: a forest's zeros are no certainty."""
 MOST_COPIES = 0.05
@@ -45,20 +46,16 @@ MOST_COPIES = 0.05
 
 
 @dataclass(frozen=True)
-class Work:
-    """How long work is done: where finished pieces are kept, who is told, and who does it."""
+class Work(Training):
+    """How the long work of the game is done, and what its pieces are named by."""
 
     keys: dict[str, Any]
     """Fingerprints of the members and, if it has one, of the model."""
-    pieces: Pieces = field(default_factory=Pieces)
     seed: int = 0
-    progress: Progress | None = None
-    engine: Engine = SERIAL
 
     def say(self, stage: str) -> None:
         """A stage begins."""
-        if self.progress is not None:
-            self.progress(stage, 0, 1)
+        self.tell(stage)(0, 1)
 
     def asked(self) -> Pieces:
         """Where answers of the model are kept: nowhere if the model has no fingerprint."""
@@ -173,6 +170,8 @@ def gather(
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
     lessons = members[np.sort(taught)].select(*columns.record)
+    if len(lessons) * len(lessons.columns) < WORTH_SHARING:
+        work = replace(work, engine=SERIAL)
     made = generated
     if made is None:
         assert generator is not None
@@ -218,10 +217,11 @@ def gather(
         helper, name = _loss_columns(played, columns.helper), "given"
     elif helps:
         fresh, name = _same_kind(model, work.seed)
-        work.say(f"teaching two helpers ({name})")
-        pupils = (made[np.arange(first)], lessons)
-        losses = [_helper(fresh, model, lesson, played, columns, work) for lesson in pupils]
-        helper = np.column_stack(losses)
+        stage = f"teaching two helpers ({name})"
+        work.say(stage)
+        named = hasattr(model, "feature_names_in_")
+        teach = _Teach(fresh, named, (made[np.arange(first)], lessons), played, columns)
+        helper = _helpers(teach, work, work.tell(stage))
     cuts = np.cumsum([len(f) for f in frames])
     rows = np.split(np.arange(len(played)), cuts[:-1])
     return Material(
@@ -246,7 +246,8 @@ def _generate(
     generator: Generator,
     work: Work,
 ) -> Frame:
-    work.say(f"generating {count} records ({generator.name})")
+    stage = f"generating {count} records ({generator.name})"
+    work.say(stage)
     inputs = {
         "members": work.keys["members"],
         "columns": records.columns,
@@ -256,7 +257,14 @@ def _generate(
         "seed": work.seed,
     }
     rng = np.random.default_rng([work.seed, 1])
-    return work.pieces.table("generated", inputs, lambda: generator.generate(records, count, rng))
+
+    def tell(part: str, done: int, total: int) -> None:
+        work.tell(f"{stage}: {part}")(done, total)
+
+    training = replace(work, progress=tell)
+    return work.pieces.table(
+        "generated", inputs, lambda: generate(generator, records, count, rng, training)
+    )
 
 
 def _target(
@@ -286,33 +294,48 @@ def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
     }
 
 
-def _helper(
-    fresh: Any, model: Any, lessons: Frame, played: Frame, columns: Columns, work: Work
-) -> Array:
-    """The losses of a model of the target's kind that learned from these records."""
-    label = columns.label
-    assert label is not None
+@dataclass(frozen=True)
+class _Teach:
+    """Teach a model of the target's kind one of the lessons; its losses on what is played."""
 
-    def teach() -> dict[str, Array]:
+    fresh: Any
+    named: bool
+    """Whether it learns from columns with names, as the target did."""
+    lessons: tuple[Frame, ...]
+    played: Frame
+    columns: Columns
+
+    def __call__(self, number: int) -> dict[str, Array]:
         from sklearn.base import clone
 
-        x, y = lessons.select(*columns.features), np.array(lessons[label].to_list())
+        lessons, label, features = self.lessons[number], self.columns.label, self.columns.features
+        assert label is not None
+        x, y = lessons.select(*features), np.array(lessons[label].to_list())
         require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
-        given: Any = x.to_pandas() if hasattr(model, "feature_names_in_") else base.matrix(x)
-        fitted = clone(fresh).fit(given, y)
-        p, classes = scoring.probabilities(fitted, played, columns.features)
+        fitted = clone(self.fresh).fit(x.to_pandas() if self.named else base.matrix(x), y)
+        p, classes = scoring.probabilities(fitted, self.played, features)
         place = {c: k for k, c in enumerate(classes)}
-        at = np.array([place.get(v, -1) for v in played[label].to_list()])
+        at = np.array([place.get(v, -1) for v in self.played[label].to_list()])
         hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)
         return {"loss": -np.log(np.clip(hit, _LEAST_HIT, 1.0))}
 
-    inputs = {
-        **_asked(work, played, columns),
-        "lessons": tables.fingerprint(None, lessons, "lessons")["sha256"],
-        "helper": repr(fresh),
-        "seed": work.seed,
-    }
-    return _checked(work.asked().arrays("helper", inputs, teach)["loss"], "of a helper")
+
+def _helpers(teach: _Teach, work: Work, progress: Callable[[int, int], None]) -> Array:
+    """The losses of every helper, a column each; they are taught at the same time."""
+    asked = _asked(work, teach.played, teach.columns)
+    lessons = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.lessons]
+
+    def inputs(number: int) -> dict[str, Any]:
+        return {
+            **asked,
+            "lessons": lessons[number],
+            "helper": repr(teach.fresh),
+            "seed": work.seed,
+        }
+
+    keep = work.asked().tasks("helper", inputs)
+    found = work.engine.run(teach, range(len(lessons)), keep=keep, progress=progress)
+    return np.column_stack([_checked(kept["loss"], "of a helper") for kept in found])
 
 
 def _same_kind(model: Any, seed: int) -> tuple[Any, str]:

@@ -70,8 +70,8 @@ def synthetic(
     control: against generated records they must look like members to no audit. ``rule`` says which
     levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
     mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
-    ``n_jobs``, ``backend`` and ``address`` say who plays the contests (``divulge.work.Engine``).
-    Finished stages are kept in the folder ``cache``.
+    ``n_jobs``, ``backend`` and ``address`` say who trains the generator and the helpers and plays
+    the contests (``divulge.work.Engine``). What is finished is kept in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
     require_probability("error", error)
@@ -99,7 +99,7 @@ def synthetic(
     key = _model_key(model, model_fingerprint)
     if key is not None:
         keys["model"] = key
-    work = Work(keys, Pieces.at(cache), rng, progress, engine)
+    work = Work(keys, rng, pieces=Pieces.at(cache), progress=progress, engine=engine)
     material = generated_.gather(
         frame,
         columns,
@@ -212,15 +212,11 @@ def _contests(
             "number": task.number,
         }
 
-    def counted(done: int, total: int) -> None:
-        if tell is not None:
-            tell("baseline and attack", done, total)
-
     results = engine.run(
         _Play(material, error, work.seed, tell if engine.in_process else None),
         tasks,
         keep=work.pieces.tasks("contest", inputs),
-        progress=None if engine.in_process else counted,
+        progress=None if engine.in_process else work.tell("baseline and attack"),
     )
     return [contest.from_arrays(found) for found in results]
 

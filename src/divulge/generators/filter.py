@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, require
-from divulge.generators.base import Generator
+from divulge.generators.base import Generator, Training, generate
 from divulge.generators.columns import Column, columns_of
 from divulge.tables import Array, Frame, stack
 
@@ -52,9 +52,15 @@ class Filtered:
         }
 
     def generate(self, records: Frame, count: int, rng: np.random.Generator) -> Frame:
+        return self.generate_in_pieces(records, count, rng, Training())
+
+    def generate_in_pieces(
+        self, records: Frame, count: int, rng: np.random.Generator, training: Training
+    ) -> Frame:
+        """The pieces are those of the generator that is filtered."""
         size = len(records)
         ask = math.ceil(count / (1.0 - self.share) * MARGIN)
-        batch = self.generator.generate(records, size + ask, rng)
+        batch = generate(self.generator, records, size + ask, rng, training)
         known, rest = batch[:size], batch[size:]
         suspicion, threshold = self._suspicion(records, known, rest, rng)
         kept = [rest.filter((suspicion < threshold).tolist())]
@@ -62,7 +68,7 @@ class Filtered:
             found = sum(len(part) for part in kept)
             if found >= count:
                 break
-            rest = self.generator.generate(records, ask, rng)
+            rest = generate(self.generator, records, ask, rng, training)
             suspicion, threshold = self._suspicion(records, known, rest, rng)
             kept.append(rest.filter((suspicion < threshold).tolist()))
         found = sum(len(part) for part in kept)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from divulge import tables
 from divulge.errors import InputError, require
+from divulge.generators.base import Training
 from divulge.tables import Frame
 
 Tokens = npt.NDArray[np.int64]
@@ -74,8 +75,14 @@ class TextGenerator:
         return {**found, "model": None if self.model is None else fingerprint(Path(self.model))}
 
     def generate(self, records: Frame, count: int, rng: np.random.Generator) -> Frame:
+        return self.generate_in_pieces(records, count, rng, Training())
+
+    def generate_in_pieces(
+        self, records: Frame, count: int, rng: np.random.Generator, training: Training
+    ) -> Frame:
+        """An epoch is a piece: each starts where the one before it ended."""
         from divulge.models.chunks import decode
-        from divulge.models.finetune import finetune
+        from divulge.models.finetune import Epoch, finetune
 
         self._check(records, count)
         order = rng.permutation(len(records))
@@ -89,6 +96,13 @@ class TextGenerator:
         network, tokenizer = self._start(records, known, rng)
         tokens = self._tokens(records, tokenizer)
         self._say(f"fine-tuning on {known.size} chunks")
+        advance = training.tell("epochs")
+
+        def told(epoch: Epoch) -> None:
+            losses = f"training {epoch.training:.3f}, prompts {epoch.validation:.3f}"
+            self._say(f"epoch {epoch.number}: {losses}")
+            advance(epoch.number, self.epochs)
+
         finetune(
             network,
             tokens[known],
@@ -97,9 +111,8 @@ class TextGenerator:
             rate=self.rate,
             batch=self.batch,
             validation=tokens[held],
-            progress=lambda e: self._say(
-                f"epoch {e.number}: training {e.training:.3f}, prompts {e.validation:.3f}"
-            ),
+            progress=told,
+            pieces=training.pieces,
         )
         prompts = np.resize(rng.permutation(held), count)
         self._say(f"sampling {count} chunks from {min(held.size, count)} prompts")
@@ -111,6 +124,7 @@ class TextGenerator:
             top_k=self.top_k,
             temperature=self.temperature,
             window=self.window,
+            progress=training.tell("continuations"),
         )
         return _like(records, prompts, new, decode(tokenizer, new))
 
@@ -175,6 +189,7 @@ def continuations(
     temperature: float = 1.0,
     window: int | None = None,
     batch: int = 256,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Tokens:
     """For every prompt ``length`` further tokens by top-k sampling.
 
@@ -210,6 +225,8 @@ def continuations(
                 pick = torch.multinomial(best.softmax(1), 1, generator=random)
                 drawn.append(which.gather(1, pick))
             parts.append(torch.cat(drawn, dim=1).numpy())
+            if progress is not None:
+                progress(start + len(seen), len(prompts))
     return np.concatenate(parts)
 
 

@@ -10,17 +10,20 @@ occurs only once, smeared between its neighbours. Needs scikit-learn only.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import copy
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import require
+from divulge.generators.base import Training
 from divulge.generators.columns import Column, Index, columns_of, rebuild, smear, table_of
+from divulge.generators.forests import Floats, deals, follow, grow
+from divulge.pieces import Arrays, digest
 from divulge.tables import Frame
-
-Floats = npt.NDArray[np.float32]
 
 FEW = 40
 """Numbers of so many distinct values are predicted as classes."""
@@ -48,56 +51,87 @@ class SequentialTrees:
         return asdict(self)
 
     def generate(self, records: Frame, count: int, rng: np.random.Generator) -> Frame:
+        return self.generate_in_pieces(records, count, rng, Training())
+
+    def generate_in_pieces(
+        self, records: Frame, count: int, rng: np.random.Generator, training: Training
+    ) -> Frame:
+        """The forest of a column is a piece."""
         columns = columns_of(records)
-        donors = self.donors(columns, count, rng)
+        donors = self.donors(columns, count, rng, training)
         arrays = {}
         for column, rows in zip(columns, donors, strict=True):
             values = smear(column, column.codes[rows], rng) if column.kind == "number" else None
             arrays[column.name] = rebuild(column, rows, values)
         return table_of(records, arrays)
 
-    def donors(self, columns: list[Column], count: int, rng: np.random.Generator) -> list[Index]:
-        """For every column the rows of the records whose values the new records take over."""
+    def donors(
+        self, columns: list[Column], count: int, rng: np.random.Generator, training: Training
+    ) -> list[Index]:
+        """For every column the rows of the records whose values the new records take over.
+
+        The forests are grown on the records, wherever that is; the new records then go through
+        them here, column after column.
+        """
         size = len(columns[0])
-        real, made = np.zeros((size, 0), np.float32), np.zeros((count, 0), np.float32)
-        found = []
-        for column in columns:
-            if real.shape[1] == 0 or np.unique(column.codes).size == 1:
-                rows = rng.integers(0, size, count)
+        learned = [k for k, c in enumerate(columns) if k > 0 and np.unique(c.codes).size > 1]
+        starts = []
+        for k in range(len(columns)):
+            starts.append(copy.deepcopy(rng))
+            if k not in learned:
+                rng.integers(0, size, count)
+                continue
+            for _ in deals(self.trees, size, count, rng):  # played ahead: the next start
+                pass
+        forests = iter(
+            training.engine.run(
+                Grow(self, [replace(c, values=None) for c in columns], starts, count),
+                learned,
+                keep=training.pieces.tasks("forest", self._inputs(columns, starts, count)),
+                progress=training.tell("forests"),
+            )
+        )
+        made, found = np.zeros((count, 0), np.float32), []
+        for k, (column, start) in enumerate(zip(columns, starts, strict=True)):
+            if k in learned:
+                rows = follow(next(forests), made, deals(self.trees, size, count, start))
             else:
-                rows = self._column_donors(outcome(column), real, made, rng)
+                rows = start.integers(0, size, count)
             found.append(rows)
-            block = predictors(column)
-            real, made = np.hstack([real, block]), np.hstack([made, block[rows]])
+            made = np.hstack([made, predictors(column)[rows]])
         return found
 
-    def _column_donors(
-        self, target: Any, real: Floats, made: Floats, rng: np.random.Generator
-    ) -> Index:
-        """A tree per bootstrap sample of the records; new records are dealt out to the trees."""
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    def _inputs(
+        self, columns: list[Column], starts: list[np.random.Generator], count: int
+    ) -> Callable[[int], dict[str, Any]]:
+        """What names the forest of a column: the columns up to it, and where chance stood."""
+        seen = [digest(c.kind, c.codes, c.counts) for c in columns]
 
-        make = DecisionTreeClassifier if target.ndim == 1 else DecisionTreeRegressor
-        follow = rng.integers(0, self.trees, len(made))
-        rows = np.empty(len(made), dtype=np.intp)
-        for number in range(self.trees):
-            chosen = np.flatnonzero(follow == number)
-            sample, seed = rng.integers(0, len(real), len(real)), int(rng.integers(2**31))
-            if not chosen.size:
-                continue
-            tree = make(min_samples_leaf=self.leaf, random_state=seed)
-            tree.fit(real[sample], target[sample])
-            rows[chosen] = draw(tree.apply(real), tree.apply(made[chosen]), rng)
-        return rows
+        def inputs(place: int) -> dict[str, Any]:
+            return {
+                **self.settings,
+                "columns": digest(tuple(seen[: place + 1])),
+                "rng": repr(starts[place].bit_generator.state),
+                "count": count,
+            }
+
+        return inputs
 
 
-def draw(real: Index, made: Index, rng: np.random.Generator) -> Index:
-    """For every new record one of the records in its leaf, all equally likely."""
-    order = np.argsort(real, kind="stable")
-    counts = np.bincount(real, minlength=int(max(real.max(), made.max())) + 1)
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    picked: Index = order[starts[made] + (rng.random(made.size) * counts[made]).astype(np.intp)]
-    return picked
+@dataclass(frozen=True)
+class Grow:
+    """Grow the forest of one column on those before it."""
+
+    generator: SequentialTrees
+    columns: list[Column]
+    starts: list[np.random.Generator]
+    count: int
+
+    def __call__(self, place: int) -> Arrays:
+        real = np.hstack([predictors(c) for c in self.columns[:place]])
+        start = copy.deepcopy(self.starts[place])
+        dealt = deals(self.generator.trees, len(real), self.count, start)
+        return grow(outcome(self.columns[place]), real, self.generator.leaf, dealt)
 
 
 def predictors(column: Column) -> Floats:

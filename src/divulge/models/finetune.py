@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import require
+from divulge.models.checkpoint import capture, restore, weights
 from divulge.models.language import LanguageModel, libraries, without_bars
+from divulge.pieces import Pieces, digest
 
 Tokens = npt.NDArray[np.int64]
 END = "<|endoftext|>"
@@ -102,43 +104,76 @@ def finetune(
     batch: int = 32,
     validation: Tokens | None = None,
     progress: Callable[[Epoch], None] | None = None,
+    pieces: Pieces | None = None,
 ) -> list[Epoch]:
     """Train in place on equally long rows of tokens; AdamW with a constant rate.
 
     With ``validation`` the weights of the best epoch by its loss are kept, not those of the last.
+    Every epoch is one of the ``pieces``, about three times as large as the model: a second run
+    goes on after the last one that was finished, and ends where the first would have.
     """
     require(epochs >= 1, f"epochs must be at least 1. Found {epochs!r}.")
     require(len(tokens) >= 1, "There are no chunks to train on.")
     torch, _ = libraries()
     optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=decay)
     rows = torch.from_numpy(np.ascontiguousarray(tokens, dtype=np.int64))
+    pieces = pieces or Pieces()
+    start = "" if pieces.folder is None else _start(network, tokens, validation, rng)
+    inputs = {"start": start, "rate": rate, "decay": decay, "batch": batch}
     history: list[Epoch] = []
     best: Any = None
     with seeded(rng):
         for number in range(1, epochs + 1):
-            network.train()
             order = rng.permutation(len(rows))
-            total = 0.0
-            for start in range(0, len(rows), batch):
-                some = rows[order[start : start + batch]]
-                loss = chunk_losses(network, some).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                optimizer.step()
-                total += float(loss.detach()) * len(some)
+            named = {**inputs, "epoch": number}
+            found = pieces.find("epoch", named)
+            if found is None:
+                losses = {"training": _pass(network, optimizer, rows[order], batch)}
+                if validation is not None:
+                    losses["validation"] = LanguageModel(network).losses(validation).mean()
+                found = pieces.store("epoch", named, {**capture(network, optimizer), **losses})
+            else:
+                restore(network, optimizer, found)
             checked = None
             if validation is not None:
-                checked = float(LanguageModel(network).losses(validation).mean())
+                checked = float(found["validation"])
                 if best is None or checked < min(float(e.validation or 0.0) for e in history):
                     best = copy.deepcopy(network.state_dict())
-            history.append(Epoch(number, total / len(rows), checked))
+            history.append(Epoch(number, float(found["training"]), checked))
             if progress is not None:
                 progress(history[-1])
     if best is not None:
         network.load_state_dict(best)
     network.eval()
     return history
+
+
+def _pass(network: Any, optimizer: Any, rows: Any, batch: int) -> float:
+    """One pass over the rows in their order; the mean loss."""
+    torch, _ = libraries()
+    network.train()
+    total = 0.0
+    for start in range(0, len(rows), batch):
+        some = rows[start : start + batch]
+        loss = chunk_losses(network, some).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        total += float(loss.detach()) * len(some)
+    return total / len(rows)
+
+
+def _start(
+    network: Any, tokens: Tokens, validation: Tokens | None, rng: np.random.Generator
+) -> str:
+    """A digest of all that a training depends on besides its settings."""
+    torch, transformers = libraries()
+    made_by = (torch.__version__, transformers.__version__)
+    form = (repr(network), repr(getattr(network, "config", None)))
+    free = tuple(p.requires_grad for p in network.parameters())
+    chance = repr(rng.bit_generator.state)
+    return digest(*weights(network).values(), tokens, validation, form, free, chance, made_by)
 
 
 def chunk_losses(network: Any, rows: Any) -> Any:
