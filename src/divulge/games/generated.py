@@ -38,7 +38,8 @@ HELPER_SHARE = 0.25
 """Share of either side that teaches the helpers, where the generated records are the user's own."""
 MOST_HELPED = 10_000
 WORTH_SHARING = 50_000
-"""Values to learn from below which other processes take longer to start than they save."""
+"""Values to learn from below which no other process is started: a judgement, for starting them
+alone takes seconds."""
 _LEAST_HIT = 1e-3
 """Probabilities below this count as this: a forest's zeros are no certainty."""
 MOST_COPIES = 0.05
