@@ -32,9 +32,19 @@ class Estimator:
 
     def ask(self, records: Frame) -> Answers:
         """``predict_proba`` of the records."""
-        named = hasattr(self.model, "feature_names_in_")
-        given: Any = records.to_pandas() if named else matrix(records)
+        given: Any
+        if hasattr(self.model, "feature_names_in_"):
+            given = records.to_pandas()
+        else:
+            given = matrix(records, by="columns" if _multiplies(self.model) else "rows")
         return Answers(log_probabilities=logarithms(self.model.predict_proba(given), self.name))
+
+
+def _multiplies(model: Any) -> bool:
+    """Whether a model only multiplies its matrix: it has weights, or is a pipeline to such a one."""
+    steps = getattr(model, "steps", None)
+    last = steps[-1][-1] if steps else model
+    return hasattr(last, "coef_") or hasattr(last, "coefs_")
 
 
 @dataclass(frozen=True)
