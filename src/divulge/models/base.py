@@ -163,14 +163,29 @@ def logarithms(probabilities: Any, name: str) -> Array:
     return np.asarray(np.log(p))
 
 
+def by_classes(values: Any) -> Array:
+    """One row per record, laid out class by class where these are few: numpy is slow on short rows.
+
+    From 8 numbers on it would add up in another order.
+    """
+    found = np.asarray(values, dtype=float)
+    return np.asfortranarray(found) if found.ndim == 2 and found.shape[1] < 8 else found
+
+
 def log_softmax(logits: Any) -> Array:
     """Log-probabilities from logits, in double precision."""
-    z = np.asarray(logits, dtype=float)
+    z = by_classes(logits)
     z = z - z.max(axis=1, keepdims=True)
     return np.asarray(z - np.log(np.exp(z).sum(axis=1, keepdims=True)))
 
 
-def matrix(records: Frame, where: str = "the table", *, by: Literal["rows", "columns"] = "rows") -> Array:
+def matrix(
+    records: Frame,
+    where: str = "the table",
+    *,
+    by: Literal["rows", "columns"] = "rows",
+    dtype: Any = np.float64,
+) -> npt.NDArray[Any]:
     """The columns as numbers, a row of them per record; lists of numbers are spread.
 
     In memory they stand by rows, for a forest is slow on columns, or by columns, which is a third of
@@ -186,13 +201,13 @@ def matrix(records: Frame, where: str = "the table", *, by: Literal["rows", "col
             else tables.numbers(records, name, where, finite=False)
             for name, kind in schema.items()
         ]
-        return np.column_stack(blocks)
+        return np.column_stack(blocks).astype(dtype, copy=False)
     for name, kind in schema.items():
         tables.require_numbers(kind, name, where)
     native = records.to_native()
     found = native.columns if isinstance(native, pa.Table) else records.iter_columns()
     columns = [tables.filled(column) for column in found]
-    out = np.empty((len(records), len(columns)), order="C" if by == "rows" else "F")
+    out = np.empty((len(records), len(columns)), dtype, order="C" if by == "rows" else "F")
     step = _BLOCK if by == "rows" else max(1, len(out))
     for start in range(0, len(out), step):
         block = slice(start, start + step)
