@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,7 @@ def from_torch(folder: Path, x: Any, y: Any) -> Iterator[Case]:
     for hidden in ((64,), (512, 512)):
         sizes = (COLUMNS, *hidden)
         layers = [
-            layer
-            for a, b in zip(sizes, sizes[1:], strict=False)
-            for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())
+            layer for a, b in pairwise(sizes) for layer in (torch.nn.Linear(a, b), torch.nn.ReLU())
         ]
         network = torch.nn.Sequential(*layers, torch.nn.Linear(sizes[-1], 2)).eval()
         shapes = ({0: torch.export.Dim("rows")},)

@@ -322,7 +322,7 @@ def truths(frame: Frame, name: str, where: str) -> Truths:
 def levels(
     column: nw.Series[Any] | Sequence[Any],
 ) -> tuple[list[Any], npt.NDArray[np.integer[Any]]]:
-    """The distinct values of a column, perhaps with some that no row has, and which each row has."""
+    """The values of a column, perhaps with some that no row has, and which of them each row has."""
     import pyarrow as pa
 
     if not isinstance(column, nw.Series):

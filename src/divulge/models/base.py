@@ -188,8 +188,8 @@ def matrix(
 ) -> npt.NDArray[Any]:
     """The columns as numbers, a row of them per record; lists of numbers are spread.
 
-    In memory they stand by rows, for a forest is slow on columns, or by columns, which is a third of
-    the work and as good for a model that only multiplies the matrix.
+    In memory they stand by rows, for a forest is slow on columns, or by columns, which is a third
+    of the work and as good for a model that only multiplies the matrix.
     """
     import pyarrow as pa
 

@@ -83,7 +83,7 @@ def record_shape(records: Frame) -> tuple[int, ...]:
 
 
 def blocks(rows: int, step: int, least: int) -> Iterator[slice | npt.NDArray[np.intp]]:
-    """Rows in blocks of at most ``step``; one of fewer than ``least`` is filled up with the last."""
+    """Rows in blocks of ``step``; the last is filled up with the last row if below ``least``."""
     for start in range(0, rows, step):
         stop = min(start + step, rows)
         short = stop - start < least

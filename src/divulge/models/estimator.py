@@ -41,9 +41,12 @@ class Estimator:
 
 
 def _multiplies(model: Any) -> bool:
-    """Whether a model only multiplies its matrix: it has weights, or is a pipeline to such a one."""
-    steps = getattr(model, "steps", None)
-    last = steps[-1][-1] if steps else model
+    """Whether a model, or the last step of a pipeline, has weights to multiply the matrix by.
+
+    The order in memory may then change the last bit of a sum, and nothing else.
+    """
+    steps = getattr(model, "named_steps", None)
+    last = list(steps.values())[-1] if steps else model
     return hasattr(last, "coef_") or hasattr(last, "coefs_")
 
 

@@ -59,9 +59,10 @@ class Network:
     def _values(self, given: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
         """What the network says of every row, never more than ``ROWS`` of them at once."""
         torch = library("torch", "torch")
+        rows = torch.from_numpy(given).to(self.device)
         parts = []
         for some in columns.blocks(len(given), self.rows or ROWS, self.rows or 2):
-            block = torch.from_numpy(given[some]).to(self.device)
+            block = rows[some]
             try:
                 with torch.no_grad():
                     found = self.module(block)
@@ -69,26 +70,19 @@ class Network:
                 raise InputError(
                     f"{self.name} cannot be asked: {type(error).__name__}: {error}"
                 ) from error
-            values = _tensor(found, self.name).detach().cpu().numpy()
-            require(
-                values.shape[:1] == block.shape[:1],
-                f"{self.name} must answer once per record: {len(block)}. Found an array of shape "
-                f"{values.shape}.",
-            )
-            parts.append(values)
-        return np.concatenate(parts)[: len(given)]
+            parts.append(_tensor(found, len(block), self.name))
+        return np.asarray(torch.cat(parts)[: len(given)].detach().double().cpu().numpy())
 
 
-def _tensor(found: Any, name: str) -> Any:
+def _tensor(found: Any, rows: int, name: str) -> Any:
     """The tensor in what a module returns: itself, its logits, or the first of several."""
     found = getattr(found, "logits", found)
     if isinstance(found, tuple | list) and found:
         found = found[0]
-    require(
-        hasattr(found, "detach"),
-        f"{name} must return a tensor with one row per record. Found {type(found).__name__}.",
-    )
-    return found.double()
+    if not hasattr(found, "detach") or found.shape[:1] != (rows,):
+        kind = getattr(found, "shape", type(found).__name__)
+        raise InputError(f"{name} must return a tensor with one row per record. Found {kind}.")
+    return found
 
 
 def load_exported(place: Path, *, outputs: Outputs = "logits", device: str = "cpu") -> Network:
