@@ -1,6 +1,6 @@
 """What asking a model through divulge costs beside the bare call, on the same rows in one run.
 
-    python benchmarks/throughput.py [--rows 1000000] [--repetitions 7]
+    python benchmarks/throughput.py [--rows 1000000] [--repetitions 7] [--only "logistic"]
 
 Bare: the model's own call on an array that is already there, in the batches that divulge uses.
 By hand: the least that a script must do to come from the same Arrow table to losses (the columns
@@ -212,6 +212,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=1_000_000)
     options.add_argument("--repetitions", type=int, default=7)
+    options.add_argument("--only", default="", help="a part of the model's name")
     chosen = options.parse_args()
     rng = np.random.default_rng(0)
     x = rng.normal(size=(5_000, COLUMNS))
@@ -224,6 +225,8 @@ def main() -> None:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         for case in cases(Path(folder), x, y):
+            if chosen.only not in case.name:
+                continue
             rows = chosen.rows // case.divisor
             runs = timed(case, rows, chosen.repetitions, rng)
             bare, by_hand, _, through = (
