@@ -117,3 +117,25 @@ def test_fingerprints_follow_the_content(tmp_path):
     one, two = tables.read({"x": [1, 2]}), tables.read({"x": [1, 3]})
     prints = [tables.fingerprint({}, t, "table")["sha256"] for t in (one, two, one)]
     assert prints[0] == prints[2] != prints[1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([-1, 1, 1, -1, 0]),
+        np.array([-128, 127, 0], dtype=np.int8),
+        np.array([2**64 - 1, 2**64 - 3], dtype=np.uint64),
+        np.array([-(2**63), 2**63 - 1]),
+        np.array([0, 5000, 0]),
+        np.array([7], dtype=np.uint8),
+        np.array([], dtype=np.int64),
+        pa.array([3, None, 3]),
+        pa.chunked_array([[4, 5], [], [5]]),
+    ],
+    ids=str,
+)
+def test_levels_give_back_the_column(values):
+    column = tables.read({"y": values})["y"]
+    distinct, which = tables.levels(column)
+    assert [distinct[k] for k in which] == column.to_list()
+    assert len(distinct) == len(set(distinct))

@@ -5,11 +5,19 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from divulge import tables
 from divulge.errors import InputError
+from divulge.games import scoring
 from divulge.models import base
 from divulge.models.estimator import Estimator
+from divulge.models.outputs import margins
 
 
 class Known:
@@ -73,3 +81,108 @@ def test_logarithms_refuse_what_is_no_probability():
     for bad in ([0.5, 0.6], [np.nan, 1.0], [1.5, -0.5], [np.inf, 0.0]):
         with pytest.raises(InputError, match=r"sum to 1.*record 1 \(1 of 2\)"):
             base.logarithms([[0.5, 0.5], bad], "m")
+
+
+def test_a_matrix_by_columns_or_in_single_precision_holds_the_same():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(5000, 3))
+    records = tables.read({"a": values[:, 0], "b": values[:, 1], "c": values[:, 2]})
+    by_rows, by_columns = base.matrix(records), base.matrix(records, by="columns")
+    assert by_rows.flags.c_contiguous
+    assert by_columns.flags.f_contiguous
+    for found in (by_rows, by_columns):
+        np.testing.assert_array_equal(found, values)
+    single = base.matrix(records, dtype=np.float32)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, values.astype(np.float32))
+    listed = base.matrix(tables.read({"image": values}), dtype=np.float32)
+    assert listed.dtype == np.float32
+    np.testing.assert_array_equal(listed, single)
+
+
+def seen_by(model, records):
+    """The matrix that a fitted model is shown."""
+    shown = []
+    answer = model.predict_proba
+    model.predict_proba = lambda x: shown.append(x) or answer(x)
+    Estimator(model).ask(records)
+    return shown[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "by_columns"),
+    [
+        (LogisticRegression(), True),
+        (MLPClassifier((4,), tol=1.0, random_state=0), True),
+        (make_pipeline(StandardScaler(), LogisticRegression()), True),
+        (make_pipeline(StandardScaler(), DecisionTreeClassifier()), False),
+        (DecisionTreeClassifier(), False),
+        (RandomForestClassifier(3, random_state=0), False),
+    ],
+    ids=lambda m: None if isinstance(m, bool) else type(m).__name__,
+)
+def test_models_that_multiply_are_shown_columns_and_others_rows(model, by_columns):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 3))
+    records = tables.read(x)
+    model.fit(x, rng.random(40) < 1.0 / (1.0 + np.exp(-x[:, 0])))
+    own = np.log(np.clip(model.predict_proba(x), base.SMALLEST, 1.0))
+    assert seen_by(model, records).flags.f_contiguous == by_columns
+    np.testing.assert_allclose(Estimator(model).ask(records).log_probabilities, own, rtol=1e-12)
+
+
+def test_a_model_with_steps_of_its_own_is_no_pipeline():
+    class Own:
+        steps = 100
+
+        def predict_proba(self, x):
+            return np.full((len(x), 2), 0.5)
+
+    assert seen_by(Own(), tables.read(np.zeros((3, 2)))).flags.c_contiguous
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("row", "bad"), [(0, [0.5, 0.6]), (77, [np.nan, 1.0]), (99, [-0.1, 1.1])])
+def test_a_bad_row_is_named_however_the_answers_lie(order, row, bad):
+    p = np.full((100, 2), 0.5)
+    p[row] = bad
+    with pytest.raises(InputError, match=rf"record {row} \(1 of 100\)"):
+        base.logarithms(np.asarray(p, order=order), "m")
+
+
+@pytest.mark.parametrize("excess", [0.9e-3, 1.1e-3, -0.9e-3, -1.1e-3])
+def test_sums_may_be_off_by_a_thousandth_either_way(excess):
+    p = np.array([[0.5, 0.5], [0.5 + excess, 0.5]])
+    if abs(excess) <= 1e-3:
+        np.testing.assert_array_equal(base.logarithms(p, "m"), np.log(p))
+    else:
+        with pytest.raises(InputError, match="record 1"):
+            base.logarithms(p, "m")
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7, 8, 9, 20])
+def test_the_layout_of_logits_does_not_change_a_bit(classes):
+    z = np.random.default_rng(classes).normal(scale=5.0, size=(300, classes))
+    shifted = z - z.max(axis=1, keepdims=True)
+    expected = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(base.log_softmax(z), expected)
+    np.testing.assert_array_equal(margins(z, "m"), expected)
+
+
+def test_losses_come_batch_by_batch_and_rows_are_counted_through():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1000, 2))
+    y = np.arange(1000) % 3 * 10
+    model = LogisticRegression().fit(x, y)
+    table = tables.read({"a": x[:, 0], "b": x[:, 1], "y": y})
+    found = scoring.losses(Estimator(model, batch=300), table, ["a", "b"], "y", "the table")
+    own = -np.log(model.predict_proba(x)[np.arange(1000), y // 10])
+    np.testing.assert_allclose(found, own, rtol=1e-12)
+    batches = list(base.batches(Estimator(model, batch=300), table.select("a", "b")))
+    assert [(some.start, some.stop, len(said)) for some, said in batches] == [
+        (0, 300, 300), (300, 600, 300), (600, 900, 300), (900, 1000, 100),
+    ]  # fmt: skip
+    y[950] = 7
+    strange = tables.read({"a": x[:, 0], "b": x[:, 1], "y": y})
+    with pytest.raises(InputError, match="7 in row 950"):
+        scoring.losses(Estimator(model, batch=300), strange, ["a", "b"], "y", "the table")

@@ -11,7 +11,8 @@ from model_data import NAMES, check_audit, expected, losses, two_classes
 
 from divulge import tables
 from divulge.errors import InputError
-from divulge.models import load
+from divulge.models import columns, load
+from divulge.models.networks import Network
 
 torch = pytest.importorskip("torch", reason="torch is in the extra torch")
 safetensors = pytest.importorskip("safetensors.torch", reason="safetensors is in the extra torch")
@@ -63,6 +64,40 @@ def test_an_exported_program_that_reads_images(tmp_path):
         x = torch.tensor(images, dtype=torch.float32).reshape(5, 1, 8, 8)
         own = expected(network(x).double().softmax(1).numpy(), table["y"].to_list())
     assert losses(read, table, ["image"]) == pytest.approx(own, abs=1e-5)
+
+
+def test_small_records_are_read_in_large_portions_and_shown_in_small_ones(network, monkeypatch):
+    x = np.random.default_rng(0).normal(size=(2500, 5))
+    table = tables.read({**dict(zip(NAMES, x.T, strict=True)), "y": np.arange(2500) % 2})
+    shown = []
+
+    class Counting(torch.nn.Module):
+        def forward(self, rows):
+            shown.append(len(rows))
+            return network(rows)
+
+    with torch.no_grad():
+        logits = network(torch.tensor(x, dtype=torch.float32)).double()
+    own = expected(logits.softmax(1).numpy(), table["y"].to_list())
+    read = Network(Counting(), "the network")
+    assert losses(read, table) == pytest.approx(own, abs=1e-5)
+    assert shown == [1024, 1024, 452]
+    monkeypatch.setattr("divulge.models.columns.CELLS", 5 * 2048)
+    shown.clear()
+    assert losses(read, table[:2049]) == pytest.approx(own[:2049], abs=1e-5)
+    assert shown == [1024, 1024, 2]  # never one row alone
+
+
+def test_large_records_are_read_in_small_portions():
+    records = tables.read({"a": np.arange(10.0)})
+    for shape, sizes in (((1,), [10]), ((columns.CELLS,), [4, 4, 2]), ((3, None), [4, 4, 2])):
+        assert [len(some) for some in columns.portions(records, shape, 4)] == sizes
+
+
+def test_a_network_answers_once_per_record():
+    wide = Network(torch.nn.Flatten(0), "the network")
+    with pytest.raises(InputError, match=r"one row per record. Found torch.Size\(\[15\]\)"):
+        wide.ask(tables.read(np.zeros((3, 5))))
 
 
 def test_probabilities_are_read_where_they_are_said_to_be(tmp_path, network):

@@ -43,6 +43,23 @@ def test_three_classes(tmp_path, objective):
     assert losses(load(tmp_path / "model.ubj"), frame, names) == pytest.approx(own, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("booster", "in_place"), [("gbtree", True), ("dart", False), ("gblinear", False)]
+)
+def test_an_array_is_read_in_place_by_trees_alone(tmp_path, booster, in_place):
+    frame = two_classes()
+    given = {"booster": booster, "objective": "binary:logistic", "nthread": 1}
+    rows = frame[NAMES].to_numpy(copy=True)
+    trained = xgboost.train(given, xgboost.DMatrix(rows, frame["y"]), 3)
+    rows[::7, 1] = np.nan
+    trained.save_model(tmp_path / "model.ubj")
+    read = load(tmp_path / "model.ubj")
+    assert read.in_place == in_place
+    margins = trained.predict(xgboost.DMatrix(rows), output_margin=True).astype(float)
+    found = read.ask(tables.read(rows)).log_probabilities
+    np.testing.assert_array_equal(found[:, 1], -np.logaddexp(0.0, -margins))
+
+
 def test_margins_keep_what_probabilities_round_away(tmp_path):
     x = np.r_[-np.ones(50), np.ones(50)]
     frame = pd.DataFrame({"x": x, "y": (x > 0).astype(int)})

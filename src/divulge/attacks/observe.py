@@ -68,7 +68,7 @@ def observe(
     answers = _asked(question, target, frame, where, progress)
     labels = None
     if answers.log_probabilities is not None and question.label is not None:
-        labels = base.codes(target, answers, frame[question.label].to_list(), question.label)
+        labels = base.codes(target, answers, frame[question.label], question.label)
     references = question.references if "reference" in needs else ()
     shadows = question.shadows if {"shadows in", "shadows out"} & set(needs) else ()
     lowered = None

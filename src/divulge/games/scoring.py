@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from divulge import tables
 from divulge.attacks import registry
+from divulge.attacks.base import losses as of_answers
 from divulge.attacks.observe import Question, opened
 from divulge.errors import InputError, require
 from divulge.models import base
@@ -84,17 +85,16 @@ def losses(
     asked = opened(model, "the model")
     if asked.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
-    answers = base.ask(asked, base.shown(asked, frame, features, text, where))
-    if answers.losses is not None:
-        return answers.losses
-    if answers.tokens is not None:
-        return np.asarray(-np.nanmean(answers.tokens, axis=1))
-    require(label is not None, f"{asked.name} gives probabilities: name the label column.")
-    assert label is not None
-    assert answers.log_probabilities is not None
-    tables.require_columns(frame, [label], where)
-    at = base.codes(asked, answers, frame[label], label)
-    return np.asarray(-answers.log_probabilities[np.arange(at.size), at])
+    found = np.empty(len(frame))
+    for some, answers in base.batches(asked, base.shown(asked, frame, features, text, where)):
+        at = None
+        if answers.log_probabilities is not None:
+            require(label is not None, f"{asked.name} gives probabilities: name the label column.")
+            assert label is not None
+            tables.require_columns(frame, [label], where)
+            at = base.codes(asked, answers, frame[label][some], label, some.start)
+        found[some] = of_answers(answers, at)
+    return found
 
 
 def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Array, list[Any]]:

@@ -6,7 +6,7 @@ column of text, and a function of the user's gets whole rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -119,19 +119,26 @@ def ask(
 ) -> Answers:
     """Ask in batches; InputError if the model does not answer for every record."""
     parts: list[Answers] = []
-    total = len(records)
-    require(total > 0, f"There are no records to ask {model.name} about.")
-    for start in range(0, total, max(1, model.batch)):
-        some = records[start : start + max(1, model.batch)]
-        answers = model.ask(some)
-        require(
-            len(answers) == len(some),
-            f"{model.name} must answer once per record: {len(some)}. Found {len(answers)}.",
-        )
+    for some, answers in batches(model, records):
         parts.append(answers)
         if progress is not None:
-            progress(start + len(some), total)
+            progress(some.stop, len(records))
     return parts[0] if len(parts) == 1 else Answers.joined(parts)
+
+
+def batches(model: Model, records: Frame) -> Iterator[tuple[slice, Answers]]:
+    """Which records were asked about, and the answers, for a caller that need not keep them all."""
+    total, step = len(records), max(1, model.batch)
+    require(total > 0, f"There are no records to ask {model.name} about.")
+    for start in range(0, total, step):
+        some = slice(start, min(start + step, total))
+        answers = model.ask(records[some] if step < total else records)
+        rows = some.stop - start
+        require(
+            len(answers) == rows,
+            f"{model.name} must answer once per record: {rows}. Found {len(answers)}.",
+        )
+        yield some, answers
 
 
 def logarithms(probabilities: Any, name: str) -> Array:
@@ -142,7 +149,8 @@ def logarithms(probabilities: Any, name: str) -> Array:
     require(p.ndim == 2 and p.shape[1] >= 2, f"{name} must give one probability per class.")
     low, high = p.min(initial=1.0), p.max(initial=0.0)
     total = p @ np.ones(p.shape[1])
-    if not (low >= -1e-6 and high <= 1.0 + 1e-6 and np.abs(total - 1.0).max(initial=0.0) <= 1e-3):
+    off_by = 1.0 - total.min(initial=1.0), total.max(initial=1.0) - 1.0  # NaN passes no comparison
+    if not (low >= -1e-6 and high <= 1.0 + 1e-6 and off_by[0] <= 1e-3 and off_by[1] <= 1e-3):
         sound = np.isfinite(p) & (p >= -1e-6) & (p <= 1.0 + 1e-6)
         off = ~sound.all(axis=1) | (np.abs(p.sum(axis=1) - 1.0) > 1e-3)
         row = int(np.argmax(off))
@@ -155,42 +163,67 @@ def logarithms(probabilities: Any, name: str) -> Array:
     return np.asarray(np.log(p))
 
 
+def by_classes(values: Any) -> Array:
+    """One row per record, laid out class by class where these are few: numpy is slow on short rows.
+
+    From 8 numbers on it would add up in another order.
+    """
+    found = np.asarray(values, dtype=float)
+    return np.asfortranarray(found) if found.ndim == 2 and found.shape[1] < 8 else found
+
+
 def log_softmax(logits: Any) -> Array:
     """Log-probabilities from logits, in double precision."""
-    z = np.asarray(logits, dtype=float)
+    z = by_classes(logits)
     z = z - z.max(axis=1, keepdims=True)
     return np.asarray(z - np.log(np.exp(z).sum(axis=1, keepdims=True)))
 
 
-def matrix(records: Frame, where: str = "the table") -> Array:
-    """The columns as numbers, a row of them per record; lists of numbers are spread."""
+def matrix(
+    records: Frame,
+    where: str = "the table",
+    *,
+    by: Literal["rows", "columns"] = "rows",
+    dtype: Any = np.float64,
+) -> npt.NDArray[Any]:
+    """The columns as numbers, a row of them per record; lists of numbers are spread.
+
+    In memory they stand by rows, for a forest is slow on columns, or by columns, which is a third
+    of the work and as good for a model that only multiplies the matrix.
+    """
     import pyarrow as pa
 
-    if any(isinstance(kind, nw.List | nw.Array) for kind in records.schema.values()):
+    schema = records.schema
+    if any(isinstance(kind, nw.List | nw.Array) for kind in schema.values()):
         blocks = [
-            tables.lists(records, c, where, finite=False)
-            if isinstance(records.schema[c], nw.List | nw.Array)
-            else tables.numbers(records, c, where, finite=False)
-            for c in records.columns
+            tables.lists(records, name, where, finite=False)
+            if isinstance(kind, nw.List | nw.Array)
+            else tables.numbers(records, name, where, finite=False)
+            for name, kind in schema.items()
         ]
-        return np.column_stack(blocks)
-    for name, kind in records.schema.items():
+        return np.column_stack(blocks).astype(dtype, copy=False)
+    for name, kind in schema.items():
         tables.require_numbers(kind, name, where)
     native = records.to_native()
     found = native.columns if isinstance(native, pa.Table) else records.iter_columns()
     columns = [tables.filled(column) for column in found]
-    out = np.empty((len(records), len(columns)))  # by rows: a forest is slow on columns
-    for start in range(0, len(out), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    out = np.empty((len(records), len(columns)), dtype, order="C" if by == "rows" else "F")
+    step = _BLOCK if by == "rows" else max(1, len(out))
+    for start in range(0, len(out), step):
+        block = slice(start, start + step)
         for j, column in enumerate(columns):
             out[block, j] = column[block]
     return out
 
 
 def codes(
-    model: Model, answers: Answers, values: Sequence[Any] | nw.Series[Any], label: str
+    model: Model,
+    answers: Answers,
+    values: Sequence[Any] | nw.Series[Any],
+    label: str,
+    first: int = 0,
 ) -> npt.NDArray[np.intp]:
-    """The column of ``log_probabilities`` that belongs to each label."""
+    """The column of ``log_probabilities`` that belongs to each label; ``first`` counts the rows."""
     assert answers.log_probabilities is not None
     width = answers.log_probabilities.shape[1]
     classes = list(range(width)) if model.classes is None else list(model.classes)
@@ -207,7 +240,7 @@ def codes(
         row = int(np.argmax(out < 0))
         raise InputError(
             f"Column {label!r} has a class that {model.name} does not know: "
-            f"{distinct[which[row]]!r} in row {row}. "
+            f"{distinct[which[row]]!r} in row {first + row}. "
             f"It knows {', '.join(map(repr, classes[:8]))}."
         )
     return out

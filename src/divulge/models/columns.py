@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -11,10 +12,12 @@ import numpy.typing as npt
 
 from divulge import tables
 from divulge.errors import require
-from divulge.models.base import Array, matrix
+from divulge.models.base import matrix
 from divulge.tables import Frame
 
 LISTS = (nw.List, nw.Array)
+CELLS = 1 << 21
+"""Numbers read at once, where records are small."""
 
 
 def ordered(
@@ -51,15 +54,25 @@ def words(records: Frame) -> list[str]:
     ]
 
 
-def shaped(records: Frame, shape: Sequence[int | None], model: str) -> Array:
+def shaped(
+    records: Frame, shape: Sequence[int | None], model: str, dtype: Any = np.float64
+) -> npt.NDArray[Any]:
     """Numbers and lists of numbers as one array: rows, then a shape with at most one unknown."""
-    rows = matrix(records)
+    rows = matrix(records, dtype=dtype)
     known = prod(s for s in shape if s is not None)
     unknown = sum(s is None for s in shape)
     fits = rows.shape[1] == known if not unknown else unknown == 1 and rows.shape[1] % known == 0
     drawn = " x ".join("?" if s is None else str(s) for s in shape)
     require(fits, f"{model} reads {drawn} numbers per record. Found {rows.shape[1]}.")
     return rows.reshape(len(rows), *(-1 if s is None else s for s in shape))
+
+
+def portions(records: Frame, shape: Sequence[int | None], least: int) -> Iterator[Frame]:
+    """A table in parts of ``CELLS`` numbers, or of ``least`` records where these are large."""
+    width = prod(CELLS if s is None else s for s in shape)
+    step = max(least, CELLS // max(1, width))
+    for start in range(0, len(records), step):
+        yield records[start : start + step]
 
 
 def record_shape(records: Frame) -> tuple[int, ...]:
@@ -69,7 +82,9 @@ def record_shape(records: Frame) -> tuple[int, ...]:
     return (matrix(records[:1]).shape[1],)
 
 
-def blocks(rows: int, step: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Rows in blocks of a fixed size; the last one is filled up with the last row."""
+def blocks(rows: int, step: int, least: int) -> Iterator[slice | npt.NDArray[np.intp]]:
+    """Rows in blocks of ``step``; the last is filled up with the last row if below ``least``."""
     for start in range(0, rows, step):
-        yield np.minimum(np.arange(start, start + step), rows - 1)
+        stop = min(start + step, rows)
+        short = stop - start < least
+        yield np.minimum(np.arange(start, start + least), rows - 1) if short else slice(start, stop)

@@ -32,9 +32,22 @@ class Estimator:
 
     def ask(self, records: Frame) -> Answers:
         """``predict_proba`` of the records."""
-        named = hasattr(self.model, "feature_names_in_")
-        given: Any = records.to_pandas() if named else matrix(records)
+        given: Any
+        if hasattr(self.model, "feature_names_in_"):
+            given = records.to_pandas()
+        else:
+            given = matrix(records, by="columns" if _multiplies(self.model) else "rows")
         return Answers(log_probabilities=logarithms(self.model.predict_proba(given), self.name))
+
+
+def _multiplies(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, has weights to multiply the matrix by.
+
+    The order in memory may then change the last bit of a sum, and nothing else.
+    """
+    steps = getattr(model, "named_steps", None)
+    last = list(steps.values())[-1] if steps else model
+    return hasattr(last, "coef_") or hasattr(last, "coefs_")
 
 
 @dataclass(frozen=True)

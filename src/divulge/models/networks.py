@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from divulge.errors import InputError, require
 from divulge.models import columns, exported
-from divulge.models.base import Answers, Gives, Reads
+from divulge.models.base import BATCH, Answers, Gives, Reads
 from divulge.models.callables import named
 from divulge.models.outputs import Outputs, log_probabilities
 from divulge.models.rehearsal import library
 from divulge.tables import Frame
 
 ROWS = 1024
+"""Records shown to a network at once, and read at once where they are large."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,26 @@ class Network:
     classes: tuple[Any, ...] | None = None
     reads: Reads = "features"
     gives: Gives = "probabilities"
-    batch: int = ROWS
+    batch: int = BATCH
 
     def ask(self, records: Frame) -> Answers:
         """Log-probabilities of the records."""
-        torch = library("torch", "torch")
         shape = self.shape if self.shape is not None else columns.record_shape(records)
-        given = columns.shaped(records, shape, self.name).astype(np.float32)
+        parts = [
+            self._values(columns.shaped(some, shape, self.name, np.float32))
+            for some in columns.portions(records, shape, ROWS)
+        ]
+        return Answers(
+            log_probabilities=log_probabilities(np.concatenate(parts), self.outputs, self.name)
+        )
+
+    def _values(self, given: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """What the network says of every row, never more than ``ROWS`` of them at once."""
+        torch = library("torch", "torch")
+        rows = torch.from_numpy(given).to(self.device)
         parts = []
-        for index in columns.blocks(len(given), self.rows or max(2, len(given))):
-            block = torch.from_numpy(given[index]).to(self.device)
+        for some in columns.blocks(len(given), self.rows or ROWS, self.rows or 2):
+            block = rows[some]
             try:
                 with torch.no_grad():
                     found = self.module(block)
@@ -58,21 +70,19 @@ class Network:
                 raise InputError(
                     f"{self.name} cannot be asked: {type(error).__name__}: {error}"
                 ) from error
-            parts.append(_tensor(found, self.name).detach().cpu().numpy())
-        values = np.concatenate(parts)[: len(given)]
-        return Answers(log_probabilities=log_probabilities(values, self.outputs, self.name))
+            parts.append(_tensor(found, len(block), self.name))
+        return np.asarray(torch.cat(parts)[: len(given)].detach().double().cpu().numpy())
 
 
-def _tensor(found: Any, name: str) -> Any:
+def _tensor(found: Any, rows: int, name: str) -> Any:
     """The tensor in what a module returns: itself, its logits, or the first of several."""
     found = getattr(found, "logits", found)
     if isinstance(found, tuple | list) and found:
         found = found[0]
-    require(
-        hasattr(found, "detach"),
-        f"{name} must return a tensor with one row per record. Found {type(found).__name__}.",
-    )
-    return found.double()
+    if not hasattr(found, "detach") or found.shape[:1] != (rows,):
+        kind = getattr(found, "shape", type(found).__name__)
+        raise InputError(f"{name} must return a tensor with one row per record. Found {kind}.")
+    return found
 
 
 def load_exported(place: Path, *, outputs: Outputs = "logits", device: str = "cpu") -> Network:

@@ -68,14 +68,14 @@ class Onnx:
         if kind is object:
             rows = np.array([[str(v) for v in records[c].to_list()] for c in records.columns]).T
             return rows.astype(object).reshape(len(records), *([-1] if shape else []))
-        return columns.shaped(records, shape, f"Input {given.name!r} of {self.name}").astype(kind)
+        return columns.shaped(records, shape, f"Input {given.name!r} of {self.name}", kind)
 
     def _run(self, feeds: dict[str, npt.NDArray[Any]], rows: int) -> Any:
         """The output for all rows; in parts where the model reads a fixed number at once."""
         fixed = self.session.get_inputs()[0].shape[:1]
         step = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else rows
         parts = []
-        for index in columns.blocks(rows, step):
+        for index in columns.blocks(rows, step, step):
             try:
                 (found,) = self.session.run([self.output], {k: v[index] for k, v in feeds.items()})
             except Exception as error:  # the runtime has a type of its own for every failure

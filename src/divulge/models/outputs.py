@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from divulge.errors import InputError, require
-from divulge.models.base import Array, log_softmax, logarithms
+from divulge.models.base import Array, by_classes, log_softmax, logarithms
 
 Outputs = Literal["probabilities", "logits"]
 OUTPUTS = ("probabilities", "logits")
@@ -20,7 +20,7 @@ def check(outputs: str) -> None:
 
 def margins(values: Any, name: str) -> Array:
     """Log-probabilities from margins: log-sigmoid of one per record, log-softmax of several."""
-    z = np.asarray(values, dtype=float)
+    z = by_classes(values)
     if z.ndim == 2 and z.shape[1] == 1:
         z = z[:, 0]
     require(z.ndim in (1, 2), f"{name} must give one row per record. Found {z.ndim} dimensions.")

@@ -16,7 +16,7 @@ import numpy as np
 
 from divulge.errors import InputError, require
 from divulge.models import columns, outputs
-from divulge.models.base import BATCH, Answers, Gives, Reads, matrix
+from divulge.models.base import BATCH, Answers, Array, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
 from divulge.tables import Frame
 
@@ -32,41 +32,46 @@ class XGBoost:
     name: str
     trees: tuple[int, int]
     classes: tuple[Any, ...] | None = None
+    in_place: bool = False
+    """Whether it reads an array as it is: trees do, with the same margins to the last bit."""
     reads: Reads = "features"
     gives: Gives = "probabilities"
     batch: int = BATCH
 
     def ask(self, records: Frame) -> Answers:
         """Log-probabilities from the margins."""
-        xgboost = library("xgboost", "xgboost")
         ordered = columns.ordered(records, self.booster.feature_names, self.name)
         columns.require_width(self.name, self.booster.num_features(), _width(ordered))
         kinds = self.booster.feature_types
-        if kinds and "c" in kinds:
-            given = ordered.to_pandas()
-            for column, kind in zip(ordered.columns, kinds, strict=True):
-                given[column] = given[column].astype("category" if kind == "c" else float)
-            data = xgboost.DMatrix(given, enable_categorical=True)
-        else:
-            data = xgboost.DMatrix(
-                matrix(ordered), feature_names=self.booster.feature_names, feature_types=kinds
-            )
+        if not (kinds and "c" in kinds):
+            return Answers(log_probabilities=self._margins(matrix(ordered, dtype=np.float32)))
+        given = ordered.to_pandas()
+        for column, kind in zip(ordered.columns, kinds, strict=True):
+            given[column] = given[column].astype("category" if kind == "c" else float)
+        data = library("xgboost", "xgboost").DMatrix(given, enable_categorical=True)
         return Answers(log_probabilities=self._margins(data))
 
-    def _margins(self, data: Any) -> Any:
-        found = self.booster.predict(
-            data, output_margin=True, validate_features=False, iteration_range=self.trees
-        )
-        return outputs.margins(found, self.name)
+    def _margins(self, data: Any) -> Array:
+        """Log-probabilities of the rows of a matrix, or of XGBoost's own form of one."""
+        options = {"validate_features": False, "iteration_range": self.trees}
+        if isinstance(data, np.ndarray) and self.in_place:
+            found = self.booster.inplace_predict(data, predict_type="margin", **options)
+            return outputs.margins(found, self.name)
+        if isinstance(data, np.ndarray):
+            data = library("xgboost", "xgboost").DMatrix(data)
+        return outputs.margins(self.booster.predict(data, output_margin=True, **options), self.name)
 
     def try_out(self) -> None:
         """Ask about made-up records."""
-        xgboost = library("xgboost", "xgboost")
         rows = made_up(self.booster.num_features())
         kinds = self.booster.feature_types
-        for j, kind in enumerate(kinds or []):
+        if not (kinds and "c" in kinds):
+            self._margins(rows)
+            return
+        for j, kind in enumerate(kinds):
             if kind == "c":
                 rows[:, j] = np.arange(len(rows)) % 3
+        xgboost = library("xgboost", "xgboost")
         self._margins(xgboost.DMatrix(rows, feature_types=kinds, enable_categorical=True))
 
 
@@ -103,6 +108,7 @@ def opened(place: Path) -> XGBoost:
         booster = xgboost.Booster(model_file=str(place))
         learner = json.loads(booster.save_config())["learner"]
         objective = str(learner["objective"]["name"])
+        kind = str(learner["gradient_booster"]["name"])
     except Exception as error:  # the library raises one type for everything
         raise InputError(f"Cannot load {place}: {_first(error)}") from error
     require(
@@ -112,7 +118,7 @@ def opened(place: Path) -> XGBoost:
     )
     best = booster.attr("best_iteration")
     trees = (0, 0) if best is None else (0, int(best) + 1)
-    return XGBoost(booster, place.name, trees)
+    return XGBoost(booster, place.name, trees, in_place=kind == "gbtree")
 
 
 def _first(error: Exception) -> str:
