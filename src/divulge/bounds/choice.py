@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 
-_MOST = 99.0
+_LEAST, _MOST = 0.05, 99.0
 _CAREFUL = 10.0
 
 
@@ -43,11 +43,11 @@ def price(
     """The error and the delta to test at; a delta of None stands for mu.
 
     ``b`` may depend on the number of trials only. It is large where a delta, however unlucky, could
-    hardly fake a count, and 1 where it could.
+    hardly fake a count, so that a larger one costs nothing, and small where chance could not.
     """
     shares, against = 1.0, delta
     if delta:
-        b = min(_MOST, max(1.0, error / (_CAREFUL * delta * math.sqrt(max(1, trials)))))
+        b = min(_MOST, max(_LEAST, error / (_CAREFUL * delta * math.sqrt(max(1, trials)))))
         shares, against = shares + 1.0 / b, min(b * delta, 1.0 - 1e-12)
     if tau > 0.0:
         shares += 1.0
