@@ -25,9 +25,9 @@ from divulge.mechanisms.worst_case import worst_case
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 1.0)
 PAIRS = tuple((e, d) for e in (0.1, 0.5, 1.0) for d in (3e-4, 1e-3, 3e-3))
 MUS: tuple[tuple[int, float, tuple[int, ...]], ...] = (
-    (60, 0.7, (10, 16, 25, 40, 60)),
-    (90, 0.4, (15, 24, 38, 61, 90)),
-    (120, 0.2, (20, 32, 51, 81, 120)),
+    (60, 0.7, (40, 46, 52, 60)),
+    (90, 0.4, (40, 55, 75, 90)),
+    (120, 0.2, (40, 58, 83, 120)),
     (240, 0.2, (40, 80, 160, 240)),
     (240, 0.4, (40, 80, 160, 240)),
     (1_000, 0.2, (40, 60, 90, 135, 200)),
@@ -36,10 +36,11 @@ MUS: tuple[tuple[int, float, tuple[int, ...]], ...] = (
     (10_000, 0.2, (40, 130, 400)),
     (1_000_000, 0.1, (40, 600)),
     (1_000_000, 0.3, (40, 600)),
+    (59, 0.3846, tuple(range(10, 60))),
     (120, 0.3, (10, 16, 25, 40, 65, 104, 120)),
     (10_000, 0.2, (10, 20, 60, 400)),
 )
-"""Trials, mu, numbers of guesses; the last two with fewer than are ever considered."""
+"""Trials, mu, numbers of guesses; the last three with fewer than are ever considered."""
 GRID = 24
 
 

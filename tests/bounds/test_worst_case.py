@@ -112,7 +112,7 @@ def test_numbers_considered_for_mu_need_no_payment():
 
 
 def test_few_guesses_are_not_considered_for_mu():
-    assert [choice.least(m, None) for m in (5, 50, 120, 240, 10**6)] == [5, 10, 20, 40, 40]
+    assert [choice.least(m, None) for m in (5, 40, 120, 10**6)] == [5, 40, 40, 40]
     assert choice.least(10**6, 1e-5) == 10
 
 
@@ -124,4 +124,7 @@ def test_the_price_falls_with_the_reach_of_delta():
     assert many == pytest.approx((0.05 / 21, 5e-5))
     assert choice.price(1_000, None, 0.05) == (0.05, None)
     assert choice.price(1_000, 0.0, 0.05) == (0.05, 0.0)
-    assert choice.price(1_000, None, 0.05, tau=0.01) == (0.025, None)
+    assert choice.price(1_000, None, 0.05, tau=0.01) == (pytest.approx(0.05 / 3), None)
+    together = choice.price(1_000, 1e-6, 0.05, beside=(1e-6, 1e-5))
+    assert together[0] < few[0]
+    assert together[1] == few[1]

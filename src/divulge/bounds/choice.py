@@ -15,40 +15,53 @@ homogeneous and grows with both arguments, so for every ``b > 0``
 ``G_r(w_r, d_r) <= max(w_r, d_r / (b delta)) G_r(1, b delta)``, and the sum is at most
 ``(1 + 1 / b) max_r G_r(1, b delta)``. So: test against ``b delta``, at ``error / (1 + 1 / b)``.
 The other branch of the curve plays no part: where it is the larger one, the first has refuted
-already. A shift budget tau is one more failure of that kind and costs one more share.
+already. If bounds at several deltas come from one count and shall hold together, each of them has
+its ``1 / b``. A shift budget tau is a failure of that kind in either direction: two more shares.
 
 *Mu*: the Gaussian curve is not homogeneous, and there is no such proof. But the recursion is not
 tight, and the exact worst case is a linear program: ``experiments/choosing_guesses.py`` finds that
-numbers of 40 and more, near to each other or far apart, add up to less than the stated error, and
-so do those from a sixth of the trials on; a few guesses among very many trials may exceed it. So
-nothing is paid, and fewer than the ``least`` are not considered.
+numbers of 40 and more, near to each other or far apart, add up to less than the stated error in
+all that was solved; with a few guesses among them they may exceed it. So nothing is paid, and fewer
+than the ``least`` are not considered.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 _LEAST, _MOST = 0.05, 99.0
 _CAREFUL = 10.0
 
 
 def least(trials: int, delta: float | None) -> int:
-    """The fewest guesses to consider: for mu 40, or a sixth of the trials; 10 at least."""
-    return min(trials, max(10, min(40, trials // 6)) if delta is None else 10)
+    """The fewest guesses to consider: 40 for mu, 10 for epsilon."""
+    return min(trials, 40 if delta is None else 10)
 
 
 def price(
-    trials: int, delta: float | None, error: float, tau: float = 0.0
+    trials: int,
+    delta: float | None,
+    error: float,
+    tau: float = 0.0,
+    beside: Sequence[float] = (),
 ) -> tuple[float, float | None]:
     """The error and the delta to test at; a delta of None stands for mu.
 
+    ``beside`` are the other deltas at which the same count proves something.
     ``b`` may depend on the number of trials only. It is large where a delta, however unlucky, could
     hardly fake a count, so that a larger one costs nothing, and small where chance could not.
     """
     shares, against = 1.0, delta
     if delta:
-        b = min(_MOST, max(_LEAST, error / (_CAREFUL * delta * math.sqrt(max(1, trials)))))
-        shares, against = shares + 1.0 / b, min(b * delta, 1.0 - 1e-12)
+        wider = {d: _wider(trials, d, error) for d in (delta, *beside) if d > 0.0}
+        shares += sum(1.0 / b for b in wider.values())
+        against = min(wider[delta] * delta, 1.0 - 1e-12)
     if tau > 0.0:
-        shares += 1.0
+        shares += 2.0
     return error / shares, against
+
+
+def _wider(trials: int, delta: float, error: float) -> float:
+    b = error / (_CAREFUL * delta * math.sqrt(max(1, trials)))
+    return min(_MOST, max(_LEAST, b))

@@ -58,13 +58,15 @@ class Target:
     delta: float | None = None
     tau: float = 0.0
     """Total-variation budget of a proxy (not for delta 0)."""
+    beside: tuple[float, ...] = ()
+    """Other deltas at which the same count proves something, so that all hold together."""
 
     def bound(self, counts: Counts, error: float) -> float:
         """The bound at this target: recursion, or exact binomial for epsilon at delta 0."""
         m, r, c = counts.trials, counts.guesses, counts.correct
         if self.delta == 0.0:
             return binomial_epsilon_lower_bound(m, r, c, error)
-        at, delta = price(m, self.delta, error, self.tau)
+        at, delta = price(m, self.delta, error, self.tau, self.beside)
         if delta is None:
             return recursion.mu_lower_bound(m, r, c, at, tau=self.tau)
         return recursion.epsilon_lower_bound(m, r, c, delta, at, tau=self.tau)
@@ -75,7 +77,7 @@ class Target:
             return self.bound(counts, error) > value
         above = value + 2.0 * recursion.TOLERANCE
         m, r, c = counts.trials, counts.guesses, counts.correct
-        at, delta = price(m, self.delta, error, self.tau)
+        at, delta = price(m, self.delta, error, self.tau, self.beside)
         curve = Gaussian(above) if delta is None else ApproximateDP(above, delta)
         return recursion.rejects(curve, m, r, c, error=at, tau=self.tau)
 
@@ -181,7 +183,7 @@ def choose_guesses(
         Counts(m, int(r), int(min(r, max(0.0, np.floor(mean - sd)))))
         for r, mean, sd in zip(sizes[order], expected[order], spread[order], strict=True)
     ]
-    further = [Target(delta) for delta in deltas if m * delta >= 1.0]
+    further = [Target(d, beside=tuple(deltas)) for d in deltas if m * d >= 1.0]
     if further:
         beside = np.array([[t.bound(c, error) for c in likely] for t in further])
         fair = (beside >= FAIR_SHARE * beside.max(axis=1, keepdims=True)).all(axis=0)

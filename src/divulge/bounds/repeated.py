@@ -109,17 +109,19 @@ def count_bound(
     delta: float | None = None,
     error: float = 0.05,
     tau: float = 0.0,
+    beside: Sequence[float] = (),
 ) -> float:
     """Lower bound on mu (delta None) or epsilon at delta from the recursion's p-values.
 
-    With one replay it is the recursion itself. The number of guesses may come from scores.
+    With one replay it is the recursion itself. The number of guesses may come from scores;
+    ``beside`` are the other deltas at which the same counts prove something.
     """
     require_probability("error", error)
     require(len(counts) > 0, "There are no replays.")
     if len(counts) == 1:
-        return alone_bound(counts[0], delta=delta, error=error, tau=tau)
+        return alone_bound(counts[0], delta=delta, error=error, tau=tau, beside=beside)
     rungs = [r * error for r in _RUNGS]
-    priced = [price(c.trials, delta, error, tau) for c in counts]
+    priced = [price(c.trials, delta, error, tau, beside) for c in counts]
 
     def rejected(parameter: float) -> bool:
         total = 0.0
@@ -142,10 +144,17 @@ def count_bound(
     return low
 
 
-def alone_bound(counts: Counts, *, delta: float | None, error: float, tau: float = 0.0) -> float:
+def alone_bound(
+    counts: Counts,
+    *,
+    delta: float | None,
+    error: float,
+    tau: float = 0.0,
+    beside: Sequence[float] = (),
+) -> float:
     """The bound of one replay."""
     m, r, c = counts.trials, counts.guesses, counts.correct
-    at, against = price(m, delta, error, tau)
+    at, against = price(m, delta, error, tau, beside)
     if against is None:
         return mu_lower_bound(m, r, c, at, tau=tau)
     return epsilon_from_counts(m, r, c, against, at, tau=tau)

@@ -105,7 +105,9 @@ def stated(plain: Game, corrected: Game | None, rule: Rule, *, exact: bool) -> t
 
 def count_bound(game: Game, delta: float | None, rule: Rule, tau: float = 0.0) -> float:
     """Mu or epsilon at delta from the counts of all replays."""
-    return repeated.count_bound(game.played.counts, delta=delta, error=rule.half, tau=tau)
+    return repeated.count_bound(
+        game.played.counts, delta=delta, error=rule.half, tau=tau, beside=rule.deltas
+    )
 
 
 def _of_game(game: Game, rule: Rule, counted: str, betted: str, *, headline: bool) -> list[Bound]:

@@ -4,9 +4,9 @@ Everything behind a counted guess (propensity, residual score, evidence, number 
 fitted on the *learned* trials; guesses are counted on the *counted* trials only. Bets may use every
 truth revealed before them.
 
-The error is split in two: half for the bet (epsilon at delta 0), half for the counts. All bounds
-that come from one count hold together: each is false only if the count is too large, so the events
-are nested.
+The error is split in two: half for the bet (epsilon at delta 0), half for the counts. The
+headline bounds that come from one count hold together: given the number of guesses each is false
+only if the count is too large; that the number is chosen is paid for (``bounds/choice.py``).
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def _uncorrected(counts: Counts, deltas: Sequence[float], error: float) -> list[
     return [
         _bound("mu", None, _mu(counts, error), error, "none", (INDEPENDENT, NO_SHIFT)),
         *(
-            _bound("epsilon", d, _epsilon(counts, d, error), error, "none", (INDEPENDENT, NO_SHIFT))
-            for d in (0.0, *deltas)
+            _bound("epsilon", d, value, error, "none", (INDEPENDENT, NO_SHIFT))
+            for d, value in _epsilons(counts, deltas, error).items()
         ),
     ]
 
@@ -259,7 +259,8 @@ def _conditional(
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
     out = [_bound("mu", None, _mu(counts, error), error, name, words)]
     out.append(_bound("epsilon", 0.0, pure, error, name, words))
-    out += [_bound("epsilon", d, _epsilon(counts, d, error), error, name, words) for d in deltas]
+    proved = _epsilons(counts, deltas, error)
+    out += [_bound("epsilon", d, proved[d], error, name, words) for d in deltas]
     return out
 
 
@@ -305,8 +306,8 @@ def _from_counts(
     words = (INDEPENDENT, prepared.assumption)
     value = max(0.0, _mu(counts, error) - prepared.allowance_mu)
     out = [_bound("mu", None, value, error, "balanced", words, headline=True)]
-    for delta in (0.0, *deltas):
-        value = max(0.0, _epsilon(counts, delta, error) - prepared.allowance)
+    for delta, proved in _epsilons(counts, deltas, error).items():
+        value = max(0.0, proved - prepared.allowance)
         headline = delta > 0.0
         out.append(_bound("epsilon", delta, value, error, "balanced", words, headline=headline))
     return out
@@ -356,8 +357,10 @@ def _mu(counts: Counts, error: float) -> float:
     return guessing.MU.bound(counts, error)
 
 
-def _epsilon(counts: Counts, delta: float, error: float) -> float:
-    return guessing.Target(delta).bound(counts, error)
+def _epsilons(counts: Counts, deltas: Sequence[float], error: float) -> dict[float, float]:
+    """Epsilon at delta 0 and at every delta, those at a delta so that they hold together."""
+    every = tuple(deltas)
+    return {d: guessing.Target(d, beside=every).bound(counts, error) for d in (0.0, *every)}
 
 
 def _bound(

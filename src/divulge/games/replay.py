@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.bounds import guessing, learners
+from divulge.bounds.choice import least
 from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import Bets, Replay
 from divulge.shift.balance import keep_probabilities
@@ -42,7 +43,7 @@ class Plan:
     share: float
     """Share of the kept trials that are guessed, those with the strongest evidence.
 
-    The number of guesses must not depend on the model: the recursion's proof fixes it.
+    It was chosen from scores, which is paid for (``bounds/choice.py``).
     """
 
 
@@ -101,8 +102,13 @@ def play(
             true, shown, bets.evidence, bets.log_odds, rng.random(size), plan.trim
         )
         done.append(Replay(true, shown))
-        counts.append(count_top(kept, round(plan.share * kept.size), rng))
+        counts.append(count_top(kept, _guesses(plan.share, kept.size), rng))
     return Played(tuple(done), tuple(counts))
+
+
+def _guesses(share: float, kept: int) -> int:
+    """The share of the kept trials, or none; not fewer than are ever considered."""
+    return max(round(share * kept), least(kept, None)) if share > 0.0 else 0
 
 
 def count_top(evidence: Array, guesses: int, rng: np.random.Generator) -> Counts:
