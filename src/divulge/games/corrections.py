@@ -1,8 +1,9 @@
 """What scored trials prove under each correction for distribution shift: one table of bounds.
 
-Everything behind a counted guess (propensity, residual score, evidence, number of guesses) was
-fitted on the *learned* trials; guesses are counted on the *counted* trials only. Bets may use every
-truth revealed before them.
+Everything behind a counted guess (propensity, residual score, evidence) was fitted on the *learned*
+trials; guesses are counted on the *counted* trials only. How many are guessed follows from the
+evidence of the counted trials, never from their truths. Bets may use every truth revealed before
+them.
 
 The error is split in two: half for the bet (epsilon at delta 0), half for the counts. The
 headline bounds that come from one count hold together: given the number of guesses each is false

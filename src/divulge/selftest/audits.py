@@ -21,6 +21,7 @@ from divulge.shift.features import Features
 KNOWN_ROWS, ESTIMATED_ROWS = 2000, 4000
 KNOWN_SHARE, ESTIMATED_SHARE = 0.5, 0.02
 LEAK = 1.0
+DELTA = 1e-5
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Audit:
     sees_records: bool
     correction: str
     parameter: str
+    delta: float | None = None
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         drawn = self.table.sample(self.rows, rng)
@@ -49,13 +51,14 @@ class Audit:
         )
         both = 2.0 * error  # the audit gives half of its error to bets and half to counts
         result = audit_pools(
-            pools, error=both, corrections=(self.correction,), seed=int(rng.integers(2**31))
+            pools,
+            error=both,
+            corrections=(self.correction,),
+            deltas=(DELTA,),
+            seed=int(rng.integers(2**31)),
         )
-        delta = None if self.parameter == "mu" else 0.0
-        return max(
-            (b.value for b in result.bounds if b.parameter == self.parameter and b.delta == delta),
-            default=0.0,
-        )
+        key = self.parameter, self.delta
+        return max((b.value for b in result.bounds if (b.parameter, b.delta) == key), default=0.0)
 
 
 def cases() -> Iterator[Case]:
@@ -66,9 +69,13 @@ def cases() -> Iterator[Case]:
                 table = Shifted("linear", size)
                 quick = size == 2.0 and sees and correction in ("balanced", "prior")
                 yield _case(table, KNOWN_ROWS, True, sees, correction, KNOWN_SHARE, quick)
+        leaking = Shifted("linear", size, mu=LEAK)
         for correction in ("balanced", "prior"):
-            table = Shifted("linear", size, mu=LEAK)
-            yield _case(table, KNOWN_ROWS, True, False, correction, KNOWN_SHARE, False)
+            yield _case(leaking, KNOWN_ROWS, True, False, correction, KNOWN_SHARE, False)
+        for table, sees in ((Shifted("linear", size), True), (leaking, False)):
+            yield _case(
+                table, KNOWN_ROWS, True, sees, "balanced", KNOWN_SHARE, False, ("epsilon", DELTA)
+            )
     estimated = [
         *(Shifted("linear", size) for size in (1.0, 2.0, 3.0)),
         *(
@@ -97,18 +104,21 @@ def _case(
     correction: str,
     share: float,
     quick: bool,
+    proved: tuple[str, float | None] | None = None,
 ) -> Case:
-    parameter = "epsilon" if correction == "prior" else "mu"
+    """A row; ``proved`` is what it looks at, by default mu, or epsilon at delta 0 for bets."""
+    parameter, delta = proved or (("epsilon", 0.0) if correction == "prior" else ("mu", None))
+    at = f" at {delta:g}" if delta else ""
     nuisance = "known propensities" if known else "estimated"
     attack = "attack sees x" if sees_records else "attack sees the model"
     return Case(
-        bound=f"membership, {correction}, {nuisance}",
+        bound=f"membership, {correction}{at}, {nuisance}",
         parameter=parameter,
-        delta=None if parameter == "mu" else 0.0,
+        delta=delta,
         mechanism=table.name,
         setting=f"{rows} rows, {attack}",
-        play=Audit(table, rows, known, sees_records, correction, parameter),
-        truth=table.curve.mu() if parameter == "mu" else table.curve.epsilon(0.0),
+        play=Audit(table, rows, known, sees_records, correction, parameter, delta),
+        truth=table.curve.mu() if delta is None else table.curve.epsilon(delta),
         quick=quick,
         share=share,
     )
