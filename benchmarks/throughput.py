@@ -6,9 +6,9 @@ Bare: the model's own call on an array that is already there, in the batches tha
 By hand: the least that a script must do to come from the same Arrow table to losses (the columns
 made the cheapest array that the model reads well, the call, the label's value, its logarithm; no
 check). Plain script: ``np.column_stack`` and the call, no loss. divulge: from the table to the loss
-of every record, checked. All are repeated in turn; medians of processor time, and of the ratios
-within a repetition. Absolute times depend on the machine, the ratios are what to look at. Models of
-libraries that are not installed are left out.
+of every record, checked. All are repeated in random order; medians of processor time, and of the
+ratios within a repetition. Absolute times depend on the machine, the ratios are what to look at.
+Models of libraries that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -205,7 +205,12 @@ def timed(case: Case, rows: int, repetitions: int, rng: np.random.Generator) -> 
         scoring.losses(case.asked, frame, NAMES, "y", "the table")
 
     tasks = (bare, by_hand, plain, through)
-    return [[cost(task) for task in tasks] for _ in range(repetitions + 1)][1:]
+    runs = np.zeros((repetitions + 1, len(tasks)))
+    for run in runs:
+        for which in rng.permutation(len(tasks)):  # no task always follows the same one
+            run[which] = cost(tasks[which])
+    found: list[list[float]] = runs[1:].tolist()
+    return found
 
 
 def main() -> None:
