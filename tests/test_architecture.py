@@ -16,6 +16,7 @@ SOURCE = Path(divulge.__file__).parent
 LEVEL = {
     "errors": 0,
     "stored": 0.5,
+    "threads": 0.5,
     "tables": 1,
     "result": 1,
     "trials": 1,

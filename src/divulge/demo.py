@@ -19,6 +19,7 @@ import numpy.typing as npt
 from divulge.errors import MissingExtra
 from divulge.games.membership import membership
 from divulge.result import Result
+from divulge.threads import single
 
 NUMBERS = ("prestige", "educ", "babies", "preteen", "teens", "mothfath16", "black", "female")
 WORDS = ("workstat", "region", "reg16", "attend")
@@ -80,6 +81,7 @@ def train(
     return loss
 
 
+@single
 def run(*, seed: int = 0, progress: Callable[[str, int, int], None] | None = None) -> Demo:
     """Train on the early waves, audit with the later ones."""
     columns = survey()

@@ -30,6 +30,7 @@ from divulge.pieces import Pieces
 from divulge.result import replacing
 from divulge.stored import PARQUET
 from divulge.tables import Frame
+from divulge.threads import single
 from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
@@ -72,6 +73,7 @@ class Job:
         }
 
 
+@single
 def score(
     data: Any = None,
     *,

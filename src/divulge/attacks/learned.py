@@ -15,6 +15,7 @@ import numpy as np
 
 from divulge.attacks.base import Array, Attack, Observed
 from divulge.errors import require
+from divulge.threads import Sized
 
 PLAYED = 8
 """Most shadow models that play the target."""
@@ -50,9 +51,10 @@ def combine(observed: Observed, parts: Sequence[Attack]) -> Array:
     require(len(usable) > 0, "None of the attacks to combine has what it needs.")
     scores = np.concatenate([_columns(o, usable) for o in played])
     truth = np.concatenate([observed.inside[:, k] for k in range(len(played))])
-    learner = HistGradientBoostingClassifier(
+    boosting = HistGradientBoostingClassifier(
         max_iter=200, learning_rate=0.05, max_leaf_nodes=15, early_stopping=False, random_state=0
-    ).fit(scores, truth)
+    )
+    learner = Sized(boosting).fit(scores, truth)
     return np.asarray(learner.decision_function(_columns(observed, usable)))
 
 

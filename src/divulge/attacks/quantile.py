@@ -14,6 +14,7 @@ import numpy as np
 from divulge.attacks.base import Array, Attack, Observed
 from divulge.attacks.logit_gap import signal
 from divulge.errors import require
+from divulge.threads import Sized, sized
 
 FEWEST = 50
 """Records of the population below which nothing is fitted."""
@@ -39,11 +40,13 @@ def standard_scores(
     )
     learner = HistGradientBoostingRegressor(max_iter=100, early_stopping=False, random_state=0)
     folds = KFold(FOLDS, shuffle=True, random_state=0)
-    usual = cross_val_predict(learner, population_features, population, cv=folds)
-    mean = learner.fit(population_features, population).predict(features)
-    spread = HistGradientBoostingRegressor(
+    with sized(population.size):
+        usual = cross_val_predict(learner, population_features, population, cv=folds)
+    mean = Sized(learner).fit(population_features, population).predict(features)
+    gamma = HistGradientBoostingRegressor(
         loss="gamma", max_iter=50, early_stopping=False, random_state=0
-    ).fit(population_features, np.abs(population - usual) + _LEAST)
+    )
+    spread = Sized(gamma).fit(population_features, np.abs(population - usual) + _LEAST)
     return np.asarray((own - mean) / spread.predict(features))
 
 

@@ -19,6 +19,7 @@ from divulge.attacks.base import Array, Mask
 from divulge.errors import require
 from divulge.models.base import SMALLEST, Answers, logarithms
 from divulge.pieces import Pieces, digest
+from divulge.threads import Sized, single
 from divulge.work import Engine
 
 Make = Callable[[int], Any]
@@ -43,6 +44,7 @@ class Shadows:
         return Shadows(tuple(some), self.inside[rows])
 
 
+@single
 def train_shadows(
     make: Make,
     x: npt.NDArray[Any],
@@ -108,8 +110,8 @@ class _Job:
         rows = self.inside[:, index]
         words = np.random.SeedSequence([self.seed, index]).generate_state(1)
         model = self.make(int(words[0]) % 2**31)
-        model.fit(self.x[rows], self.labels[rows])
-        found = logarithms(model.predict_proba(self.x), f"Shadow model {index}")
+        asked = Sized(model).fit(self.x[rows], self.labels[rows])
+        found = logarithms(asked.predict_proba(self.x), f"Shadow model {index}")
         known = np.asarray(getattr(model, "classes_", np.arange(self.classes)), dtype=np.intp)
         out = np.full((len(self.x), self.classes), np.log(SMALLEST))
         out[:, known] = found  # a class that its training set lacks is impossible to it

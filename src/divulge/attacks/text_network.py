@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, MissingExtra, require
+from divulge.threads import single
 
 Array = npt.NDArray[np.float64]
 Tokens = npt.NDArray[np.int64]
@@ -43,6 +44,7 @@ class TextNetwork:
     seed: int = 0
     history_: list[float] = field(default_factory=list, init=False, repr=False)
 
+    @single
     def fit(
         self, tokens: Tokens, extra: Array | None, truth: Array, validation: Labelled
     ) -> TextNetwork:
@@ -88,6 +90,7 @@ class TextNetwork:
             self._layers.load_state_dict(best)
         return self
 
+    @single
     def score(self, tokens: Tokens, extra: Array | None = None) -> Array:
         """Log-odds of membership of every record."""
         require(hasattr(self, "_layers"), "The network has not been fitted.")

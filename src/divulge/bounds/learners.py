@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from divulge.errors import require
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Predict: TypeAlias = Callable[[Array], Array]
@@ -122,7 +123,7 @@ def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
 
     if truths.size < 100:
         return lambda x: np.zeros(x.shape[0])
-    model = HistGradientBoostingClassifier(
+    boosted = HistGradientBoostingClassifier(
         max_iter=100,
         learning_rate=0.1,
         max_leaf_nodes=8,
@@ -131,7 +132,8 @@ def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
         early_stopping=False,
         random_state=0,
     )
-    model.fit(features, truths > 0.0, sample_weight=_balancing_weights(truths, log_odds))
+    weights = _balancing_weights(truths, log_odds)
+    model = Sized(boosted).fit(features, truths > 0.0, sample_weight=weights)
     revealed = truths.size
     return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
 

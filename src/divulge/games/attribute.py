@@ -24,6 +24,7 @@ from divulge.games.values import Records, read_records
 from divulge.result import Result
 from divulge.shift import students, values
 from divulge.shift.pool import log_probabilities
+from divulge.threads import single
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -35,6 +36,7 @@ LEAST_RECORDS = 400
 """Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
 
 
+@single
 def attribute(
     table: Any,
     *,
@@ -110,6 +112,7 @@ def attribute(
     )
 
 
+@single
 def audit_records(
     records: Records,
     *,

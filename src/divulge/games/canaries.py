@@ -27,6 +27,7 @@ from divulge.games.provenance import DELTAS, versions
 from divulge.result import Bound, Result, Verdict, floor_to, write_bytes
 from divulge.shift import adjust
 from divulge.tables import Frame
+from divulge.threads import single
 from divulge.trials import check_scores
 
 __all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
@@ -93,6 +94,7 @@ def write_plan(
     return made
 
 
+@single
 def audit(
     plan: Any,
     scores: Any,
@@ -151,6 +153,7 @@ def audit(
     )
 
 
+@single
 def audit_trials(
     score: Array,
     truth: Array,

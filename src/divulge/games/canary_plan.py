@@ -30,6 +30,7 @@ from divulge.exposure.selection import (
 )
 from divulge.result import write_bytes
 from divulge.tables import Frame
+from divulge.threads import single
 
 Array = npt.NDArray[np.float64]
 Name = int | str
@@ -169,6 +170,7 @@ class Plan:
         return plan
 
 
+@single
 def plan(
     data: Any,
     *,

@@ -18,6 +18,7 @@ from scipy.special import logit
 from divulge.bounds.closeness import recall_bounds
 from divulge.errors import InputError
 from divulge.games.draw import Draw, draw
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -144,7 +145,7 @@ def play(
             if progress is not None:
                 progress(done, total)
             done += 1
-            model = make(seed).fit(view(fit_on), truths[0] > 0.0)
+            model = Sized(make(seed)).fit(view(fit_on), truths[0] > 0.0)
             value = _quality(model, view(check_on), truths[1], error, rng)
             if best is None or value > best[0]:
                 best = (value, name)
@@ -153,7 +154,8 @@ def play(
             progress(done, total)
         done += 1
         both = np.concatenate([fit_on, check_on])
-        model = candidates[best[1]](seed).fit(view(both), np.concatenate(truths[:2]) > 0.0)
+        winner = Sized(candidates[best[1]](seed))
+        model = winner.fit(view(both), np.concatenate(truths[:2]) > 0.0)
         scored.append(_log_odds(model, view(rows)))
         names.append(best[1])
     placed = Draw(rows, drawn.truth, drawn.coin)

@@ -26,6 +26,7 @@ from divulge.models import base
 from divulge.pieces import Pieces
 from divulge.shift.features import encode, whole
 from divulge.tables import Frame
+from divulge.threads import Sized
 from divulge.work import SERIAL
 
 Array = npt.NDArray[np.float64]
@@ -313,8 +314,9 @@ class _Teach:
         assert label is not None
         x, y = lessons.select(*features), np.array(lessons[label].to_list())
         require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
-        fitted = clone(self.fresh).fit(x.to_pandas() if self.named else base.matrix(x), y)
-        p, classes = scoring.probabilities(fitted, self.played, features)
+        shown = x.to_pandas() if self.named else base.matrix(x)
+        fitted = Sized(clone(self.fresh)).fit(shown, y)
+        p, classes = scoring.probabilities(fitted.model, self.played, features)
         place = {c: k for k, c in enumerate(classes)}
         at = np.array([place.get(v, -1) for v in self.played[label].to_list()])
         hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)

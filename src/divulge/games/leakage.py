@@ -25,6 +25,7 @@ from divulge.exposure.defences import solve_noise, solve_rate
 from divulge.exposure.scores import Release
 from divulge.games import leakage_findings
 from divulge.result import Result, write_bytes
+from divulge.threads import single
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -88,6 +89,7 @@ class Measured:
         return pa.table({"id": sorted_ids, "leakage": self.leakage[self.order], **numbers})
 
 
+@single
 def leakage(
     data: Any,
     *,

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from divulge.attacks import parametric
 from divulge.errors import InputError, require
 from divulge.pieces import Pieces, digest
+from divulge.threads import sized
 from divulge.work import Engine
 
 Array = npt.NDArray[np.float64]
@@ -131,8 +132,9 @@ class _Job:
     def one(self, side: int, data: int, index: int) -> float:
         """The loss of one model; its seed depends on nothing but its place."""
         words = np.random.SeedSequence([self.seed, side, data, index]).generate_state(1)
-        model = self.train(self.both if data else self.base, int(words[0]))
-        value = float(self.loss(model, self.record))
+        with sized(_rows(self.base)):
+            model = self.train(self.both if data else self.base, int(words[0]))
+            value = float(self.loss(model, self.record))
         if not np.isfinite(value):
             raise InputError(
                 f"The loss of model {index} trained {'with' if data else 'without'} the record is "
@@ -158,6 +160,10 @@ class _Block:
             data = side if place == 0 else int(place > self.shadows)
             values.append(self.job.one(side, data, index))
         return {"loss": np.array(values)}
+
+
+def _rows(base: Any) -> int:
+    return len(base[0] if isinstance(base, tuple) else base)
 
 
 def append(base: Any, record: Any) -> Any:

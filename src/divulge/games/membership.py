@@ -24,11 +24,13 @@ from divulge.result import Result
 from divulge.shift import adjust
 from divulge.shift.features import duplicates
 from divulge.shift.propensity import CALIBRATIONS
+from divulge.threads import single
 from divulge.work import SERIAL, Engine
 
 __all__ = ["Pools", "audit_pools", "membership", "read_pools"]
 
 
+@single
 def membership(
     table: Any = None,
     *,
@@ -127,6 +129,7 @@ def membership(
     )
 
 
+@single
 def audit_pools(
     pools: Pools,
     *,

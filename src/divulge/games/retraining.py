@@ -26,6 +26,7 @@ from divulge.games import measuring, retraining_findings
 from divulge.games.error_counts import ErrorCounts, read_counts
 from divulge.games.provenance import DELTAS, versions
 from divulge.result import Result
+from divulge.threads import single
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -54,6 +55,7 @@ class Estimate:
     dependence: dict[str, float] | None = None
 
 
+@single
 def audit(
     table: Any,
     *,

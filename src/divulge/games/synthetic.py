@@ -26,6 +26,7 @@ from divulge.games.generated import Material, Work
 from divulge.games.provenance import DELTAS, versions
 from divulge.pieces import Pieces, digest
 from divulge.result import Result
+from divulge.threads import single
 from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
@@ -33,6 +34,7 @@ Index = npt.NDArray[np.intp]
 Progress = Callable[[str, int, int], None]
 
 
+@single
 def synthetic(
     members: Any,
     *,

@@ -20,6 +20,7 @@ from divulge.errors import InputError, require
 from divulge.generators.base import Generator, Training, generate
 from divulge.generators.columns import Column, columns_of
 from divulge.tables import Array, Frame, stack
+from divulge.threads import Sized
 
 MARGIN = 1.1
 """How many more records are asked for than should be needed."""
@@ -102,8 +103,8 @@ class Filtered:
             max_iter=100,
             random_state=0,
         )
-        model.fit(x[rows], rows >= size)
-        p = model.predict_proba(x[size + half :])[:, 1]
+        fitted = Sized(model).fit(x[rows], rows >= size)
+        p = fitted.predict_proba(x[size + half :])[:, 1]
         check = len(known) - half
         return p[check:], float(np.quantile(p[:check], 1.0 - self.share, method="higher"))
 

@@ -20,6 +20,7 @@ from divulge import tables
 from divulge.errors import InputError, require
 from divulge.generators.base import Training
 from divulge.tables import Frame
+from divulge.threads import sized_network
 
 Tokens = npt.NDArray[np.int64]
 TEXT, TOKENS, DOCUMENT, CHUNK = "text", "tokens", "document", "chunk"
@@ -207,7 +208,7 @@ def continuations(
     random = torch.Generator().manual_seed(int(rng.integers(2**62)))
     network.eval()
     parts = []
-    with torch.inference_mode():
+    with torch.inference_mode(), sized_network(network):
         for start in range(0, len(prompts), batch):
             seen = torch.from_numpy(np.ascontiguousarray(prompts[start : start + batch]))
             drawn: list[Any] = []

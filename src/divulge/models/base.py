@@ -17,6 +17,7 @@ import numpy.typing as npt
 from divulge import tables
 from divulge.errors import InputError, require
 from divulge.tables import Frame
+from divulge.threads import sized
 
 Array = npt.NDArray[np.float64]
 Reads = Literal["features", "text", "rows"]
@@ -132,8 +133,9 @@ def batches(model: Model, records: Frame) -> Iterator[tuple[slice, Answers]]:
     require(total > 0, f"There are no records to ask {model.name} about.")
     for start in range(0, total, step):
         some = slice(start, min(start + step, total))
-        answers = model.ask(records[some] if step < total else records)
         rows = some.stop - start
+        with sized(rows):
+            answers = model.ask(records[some] if step < total else records)
         require(
             len(answers) == rows,
             f"{model.name} must answer once per record: {rows}. Found {len(answers)}.",

@@ -17,6 +17,7 @@ from divulge.models import columns, outputs
 from divulge.models.base import BATCH, Answers, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
 from divulge.tables import Frame
+from divulge.threads import number
 
 OBJECTIVES = ("Logloss", "CrossEntropy", "MultiClass")
 
@@ -63,7 +64,9 @@ class CatBoost:
         catboost = library("catboost", "catboost")
         try:
             pool = catboost.Pool(data, cat_features=categories or None)
-            raw = self.model.predict(pool, prediction_type="RawFormulaVal")
+            raw = self.model.predict(
+                pool, prediction_type="RawFormulaVal", thread_count=number(len(data))
+            )
         except Exception as error:  # the library raises one type for everything
             raise InputError(f"{self.name} cannot be asked: {error}") from error
         return Answers(log_probabilities=outputs.margins(raw, self.name))

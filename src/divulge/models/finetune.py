@@ -20,6 +20,7 @@ from divulge.errors import require
 from divulge.models.checkpoint import capture, restore, weights
 from divulge.models.language import LanguageModel, libraries, without_bars
 from divulge.pieces import Pieces, digest
+from divulge.threads import sized_network
 
 Tokens = npt.NDArray[np.int64]
 END = "<|endoftext|>"
@@ -122,7 +123,7 @@ def finetune(
     inputs = {"start": start, "rate": rate, "decay": decay, "batch": batch}
     history: list[Epoch] = []
     best: Any = None
-    with seeded(rng):
+    with seeded(rng), sized_network(network):
         for number in range(1, epochs + 1):
             order = rng.permutation(len(rows))
             named = {**inputs, "epoch": number}

@@ -16,6 +16,7 @@ from divulge.errors import InputError, require
 from divulge.models import language
 from divulge.models.base import Answers, Gives, Reads, log_softmax
 from divulge.tables import Frame
+from divulge.threads import sized_network
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 CLASSIFIER = ("ForSequenceClassification",)
@@ -91,7 +92,7 @@ class TextClassifier:
         step = ROWS if self.tokenizer.pad_token_id is not None else 1
         device = next(self.network.parameters()).device
         parts = []
-        with torch.inference_mode():
+        with torch.inference_mode(), sized_network(self.network):
             for start in range(0, len(encoded), step):
                 some = encoded[start : start + step]
                 given = self.tokenizer.pad(some, return_tensors="pt") if step > 1 else some[0]

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, MissingExtra, require
+from divulge.threads import sized_network
 
 Array = npt.NDArray[np.float64]
 Tokens = npt.NDArray[np.int64]
@@ -98,7 +99,7 @@ class LanguageModel:
         training = self.network.training
         self.network.eval()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), sized_network(self.network):
                 for start in range(0, count, rows):
                     some = slice(start, start + rows)
                     block = torch.from_numpy(ids[some]).to(device)

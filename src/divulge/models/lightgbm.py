@@ -16,6 +16,7 @@ from divulge.models import columns, outputs
 from divulge.models.base import BATCH, Answers, Array, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
 from divulge.tables import Frame
+from divulge.threads import number
 
 OBJECTIVES = ("binary", "multiclass", "cross_entropy")
 
@@ -58,7 +59,8 @@ class LightGBM:
         return self._answers(frame.astype(dict.fromkeys(words, "category")))
 
     def _answers(self, data: Any) -> Answers:
-        raw: Array = self.booster.predict(data, raw_score=True) * self.factor
+        found = self.booster.predict(data, raw_score=True, num_threads=number(len(data)))
+        raw: Array = found * self.factor
         return Answers(log_probabilities=outputs.margins(raw, self.name))
 
     def try_out(self) -> None:

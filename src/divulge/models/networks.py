@@ -23,6 +23,7 @@ from divulge.models.callables import named
 from divulge.models.outputs import Outputs, log_probabilities
 from divulge.models.rehearsal import library
 from divulge.tables import Frame
+from divulge.threads import sized_network
 
 ROWS = 1024
 """Records shown to a network at once, and read at once where they are large."""
@@ -48,10 +49,11 @@ class Network:
     def ask(self, records: Frame) -> Answers:
         """Log-probabilities of the records."""
         shape = self.shape if self.shape is not None else columns.record_shape(records)
-        parts = [
-            self._values(columns.shaped(some, shape, self.name, np.float32))
-            for some in columns.portions(records, shape, ROWS)
-        ]
+        with sized_network(self.module):
+            parts = [
+                self._values(columns.shaped(some, shape, self.name, np.float32))
+                for some in columns.portions(records, shape, ROWS)
+            ]
         return Answers(
             log_probabilities=log_probabilities(np.concatenate(parts), self.outputs, self.name)
         )

@@ -7,7 +7,6 @@ declares; several inputs take the columns of their names.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from divulge.models.base import BATCH, Answers, Gives, Reads
 from divulge.models.outputs import Outputs, log_probabilities
 from divulge.models.rehearsal import library, made_up, rehearse
 from divulge.tables import Frame
+from divulge.threads import number_for_network
 
 TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
@@ -35,6 +35,8 @@ TYPES: dict[str, Any] = {
     "tensor(string)": object,
 }
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+_BYTES = 4
+"""What one weight takes up in a file."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ def opened(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
     runtime = library("onnxruntime", "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
+    options.intra_op_num_threads = number_for_network(place.stat().st_size // _BYTES)
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = runtime.InferenceSession(str(place), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a type of its own for every failure

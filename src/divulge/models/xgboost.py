@@ -19,6 +19,7 @@ from divulge.models import columns, outputs
 from divulge.models.base import BATCH, Answers, Array, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
 from divulge.tables import Frame
+from divulge.threads import number
 
 OBJECTIVES = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax")
 SUFFIXES = (".json", ".ubj")
@@ -53,6 +54,8 @@ class XGBoost:
 
     def _margins(self, data: Any) -> Array:
         """Log-probabilities of the rows of a matrix, or of XGBoost's own form of one."""
+        rows = len(data) if isinstance(data, np.ndarray) else data.num_row()
+        self.booster.set_param({"nthread": number(rows)})
         options = {"validate_features": False, "iteration_range": self.trees}
         if isinstance(data, np.ndarray) and self.in_place:
             found = self.booster.inplace_predict(data, predict_type="margin", **options)

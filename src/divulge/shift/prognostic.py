@@ -30,6 +30,7 @@ from divulge.shift.design import (
 from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.linear import ridge
 from divulge.shift.terms import Terms, relevance, screen, union
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -108,7 +109,7 @@ def boosted_regressor(bins: Bytes | Array, target: Array, seed: int, rounds: int
         early_stopping=False,
         random_state=seed,
     )
-    return model.fit(bins, target)
+    return Sized(model).fit(bins, target)
 
 
 def _fit_fold(view: View, score: Array, records: Records, seed: int) -> tuple[Model, Terms]:

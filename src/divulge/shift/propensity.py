@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -30,13 +31,15 @@ def _learner(name: str, seed: int) -> Any:
     if name == "boosting":
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        return HistGradientBoostingClassifier(
-            max_iter=100,
-            learning_rate=0.1,
-            max_leaf_nodes=16,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
+        return Sized(
+            HistGradientBoostingClassifier(
+                max_iter=100,
+                learning_rate=0.1,
+                max_leaf_nodes=16,
+                l2_regularization=1.0,
+                early_stopping=False,
+                random_state=seed,
+            )
         )
     raise InputError(f"Unknown propensity learner {name!r}. Choose from {', '.join(LEARNERS)}.")
 

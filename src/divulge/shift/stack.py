@@ -22,6 +22,7 @@ from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.terms import Geometry, Terms, relevance, screen, union
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -161,7 +162,7 @@ def _boosted_classifier(view: View, outcome: Array, seed: int) -> Any:
         early_stopping=False,
         random_state=seed,
     )
-    return model.fit(view.bins, outcome)
+    return Sized(model).fit(view.bins, outcome)
 
 
 def _constant(members: float, trials: int) -> Model:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.shift.pool import Pool, fit_pool, log_probabilities, one_hot
+from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -184,7 +185,7 @@ def _boosted(
 
     if np.unique(codes).size < 2:
         return _constant(codes, weight)
-    model = HistGradientBoostingClassifier(
+    boosting = HistGradientBoostingClassifier(
         max_iter=rounds,
         learning_rate=0.12,
         max_leaf_nodes=leaves,
@@ -193,7 +194,7 @@ def _boosted(
         early_stopping=False,
         random_state=seed,
     )
-    model.fit(shown, codes, sample_weight=weight)
+    model = Sized(boosting).fit(shown, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, x, classes)
 
 

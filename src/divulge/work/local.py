@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from divulge.work.parcel import RETRIES, Parcel, call, lost, one_thread, opened, pack
+from divulge.threads import single
+from divulge.work.parcel import RETRIES, Parcel, call, lost, opened, pack
 
 _IDLE = 300
 """Seconds after which a process without work ends."""
@@ -31,9 +32,7 @@ class Here:
 
     def collect(self) -> Iterator[tuple[int, Any]]:
         index, task = self.waiting.pop()
-        with one_thread("blas"):
-            result = self.function(task)
-        yield index, result
+        yield index, single(self.function)(task)
 
     def close(self) -> None:
         self.waiting.clear()

@@ -9,16 +9,14 @@ from __future__ import annotations
 import hashlib
 import pickle
 import platform
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from divulge.errors import InputError, WorkersLost
+from divulge.threads import one_thread
 from divulge.versions import code, fingerprint
 
 RETRIES = 3
@@ -112,26 +110,6 @@ def _failure(error: Exception) -> bytes:
         return packed
     except Exception:
         return pack(Raised(RuntimeError(f"A task failed:\n{where}")))
-
-
-@lru_cache(maxsize=1)
-def _controller(modules: int) -> Any:
-    """The thread pools of the libraries loaded so far: looked for anew when modules came."""
-    import scipy.linalg  # noqa: F401 - brings a BLAS of its own
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def one_thread(api: str | None = None) -> AbstractContextManager[Any]:
-    """Within, linear algebra has one thread: its rounding does not depend on the machine's cores.
-
-    With ``api="blas"`` other thread pools, whose results do not depend on it, keep theirs.
-    """
-    limited: AbstractContextManager[Any] = _controller(len(sys.modules)).limit(
-        limits=1, user_api=api
-    )
-    return limited
 
 
 def ask() -> Callable[[], dict[str, str]]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from divulge.errors import require
 from divulge.mechanisms.labels.response import Array, Codes
+from divulge.threads import Sized, sized
 
 FLOOR = 1e-3
 """What a fitted model's prediction is mixed with before it serves as a prior: no label is ever
@@ -30,7 +31,8 @@ class FittedLearner:
 
     def predict_proba(self, x: Any) -> Array:
         """One column per label; zero for a label that the model has not met."""
-        found = np.asarray(self.model.predict_proba(x), dtype=float)
+        with sized(len(x)):
+            found = np.asarray(self.model.predict_proba(x), dtype=float)
         out = np.zeros((found.shape[0], self.classes))
         out[:, self.columns] = found
         return out
@@ -136,7 +138,7 @@ def _fit(
     model = _seeded(clone(learner), rng)
     name = _weight_name(model)
     options = {} if weight is None or name is None else {name: weight}
-    model.fit(x, classes[codes], **options)
+    Sized(model).fit(x, classes[codes], **options)
     return FittedLearner(model, present, classes.size)
 
 
