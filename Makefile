@@ -82,6 +82,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/leakage.py
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/throughput.py
 
