@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge import budgets
 from divulge.errors import InputError, require
 
 Array = npt.NDArray[np.float64]
@@ -84,6 +85,8 @@ def open_table(path: Path) -> Stored:
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     files = files_of(path)
+    for file in files:
+        budgets.require_file(file)
     kind = files[0].suffix.lower()
     try:
         if kind in PARQUET:
@@ -222,6 +225,7 @@ def fingerprint(path: Path) -> str:
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """The digest of a file's bytes."""
+    budgets.require_file(Path(path))
     digest = hashlib.sha256()
     with Path(path).open("rb") as stream:
         while block := stream.read(1 << 20):

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import stored
+from divulge import budgets, stored
 from divulge.errors import InputError
 from divulge.stored import file_sha256
 
@@ -90,6 +90,7 @@ def _read_file(path: Path) -> Frame:
         return nw.from_native(folder.table(folder.columns), eager_only=True)
     if not path.exists():
         raise InputError(f"There is no file {path}.")
+    budgets.require_file(path)
     kind = path.suffix.lower()
     try:
         if kind in stored.PARQUET:

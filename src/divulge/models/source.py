@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from divulge import addresses, tables
+from divulge import addresses, budgets, tables
 from divulge.errors import InputError, require
 from divulge.models import callables, outputs
 from divulge.models.base import Model
@@ -86,7 +86,7 @@ class Source:
             outputs.check(self.outputs)
         kind = self.recognised
         if kind not in ("endpoint", "callable"):
-            require(Path(self.where).exists(), f"There is no file {self.shown}.")
+            _require_place(Path(self.shown), folder=kind == "hub")
         return KINDS[kind](self)
 
     def open(self) -> Model:
@@ -107,7 +107,7 @@ class Source:
         place = Path(self.where)
         if self.recognised in ("endpoint", "callable"):
             return None
-        require(place.exists(), f"There is no file {place}.")
+        _require_place(place, folder=place.is_dir())
         if place.is_file():
             return tables.file_sha256(place)
         digest = hashlib.sha256()
@@ -124,6 +124,14 @@ class Source:
 
 
 _OPENED: dict[str, Model] = {}
+
+
+def _require_place(place: Path, *, folder: bool) -> None:
+    """InputError unless there is a file, or a folder of files that no link leads out of."""
+    if folder and place.is_dir():
+        budgets.require_folder(place)
+    else:
+        budgets.require_file(place)
 
 
 def _stamps(place: Path) -> list[tuple[str, int, int]]:
@@ -158,20 +166,20 @@ def recognise(where: str) -> str:
     require(place.exists(), f"There is no file {addresses.shown(where)}.")
     if suffix in REFUSED:
         raise InputError(
-            f"{addresses.shown(where)} is in a form that can run any code on this machine when it is loaded, or "
-            "that its own library has given up. Save a network with torch.export (.pt2) or as "
+            f"{addresses.shown(where)} is in a form that can run any code on this machine when it is "
+            "loaded, or that its own library has given up. Save a network with torch.export (.pt2) or as "
             "safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
         )
     raise InputError(
         f"Cannot tell what kind of model {addresses.shown(where)} is. Known are "
-        f"{', '.join(SUFFIXES)}, .json, directories of Hugging Face, http(s) addresses and module:name; or say it: one of "
-        f"{', '.join(KINDS)}."
+        f"{', '.join(SUFFIXES)}, .json, directories of Hugging Face, http(s) addresses and "
+        f"module:name; or say it: one of {', '.join(KINDS)}."
     )
 
 
 def _json_kind(place: Path) -> str:
     """XGBoost's and CatBoost's JSON are told apart by their first keys."""
-    require(place.exists(), f"There is no file {place}.")
+    budgets.require_file(place)
     try:
         found = json.loads(place.read_bytes())
     except (ValueError, RecursionError) as error:
