@@ -35,6 +35,15 @@ def unpacked(size: int, floor: int) -> int:
     return raised(max(floor, RATIO * size))
 
 
+def half_of_memory() -> int:
+    """Half of what this machine has, in bytes; of 16 GiB where it does not say."""
+    try:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        whole = 16 << 30
+    return whole // 2
+
+
 def require_file(path: Path) -> None:
     """InputError unless a path leads to a regular file: no folder, device, pipe or socket."""
     try:

@@ -166,9 +166,9 @@ def recognise(where: str) -> str:
     require(place.exists(), f"There is no file {addresses.shown(where)}.")
     if suffix in REFUSED:
         raise InputError(
-            f"{addresses.shown(where)} is in a form that can run any code on this machine when it is "
-            "loaded, or that its own library has given up. Save a network with torch.export (.pt2) or as "
-            "safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
+            f"{addresses.shown(where)} is in a form that can run any code on this machine when it "
+            "is loaded, or that its own library has given up. Save a network with torch.export "
+            "(.pt2) or as safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
         )
     raise InputError(
         f"Cannot tell what kind of model {addresses.shown(where)} is. Known are "
