@@ -17,6 +17,7 @@ LEVEL = {
     "errors": 0,
     "addresses": 0,
     "budgets": 0.2,
+    "parquet": 0.3,
     "stored": 0.5,
     "threads": 0.5,
     "tables": 1,

@@ -83,7 +83,6 @@ def _arrow_column(name: str, values: Any) -> Any:
 def _read_file(path: Path) -> Frame:
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.parquet
 
     if path.is_dir():
         folder = stored.open_table(path)
@@ -94,7 +93,8 @@ def _read_file(path: Path) -> Frame:
     kind = path.suffix.lower()
     try:
         if kind in stored.PARQUET:
-            table = pyarrow.parquet.read_table(path)
+            found = stored.open_table(path)
+            table = found.table(found.columns)
         elif kind in stored.CSV:
             options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
             table = pyarrow.csv.read_csv(path, parse_options=options)

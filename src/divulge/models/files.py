@@ -81,7 +81,8 @@ def _check_schema(place: Path, data: bytes) -> None:
         f"{budgets.HINT}",
     )
     schema = json.loads(data)
-    parts, named = [schema], {}
+    parts: list[Any] = [schema]
+    named: dict[Any, list[dict[str, Any]]] = {}
     for part in parts:  # grows as it is walked
         if isinstance(part, dict) and _name(part) is not None:
             named.setdefault(_name(part), []).append(part)

@@ -2,8 +2,8 @@
 
 Libraries in C++ check less than they read: a truncated UBJSON file makes XGBoost crash or loop, a
 few altered bytes do the same to CatBoost. A crash, a loop or a huge allocation in the rehearsal is
-an error with words here, and the audit goes on living. Memory, processor time, wall time and what is
-written are bounded; the bounds grow with the file (``divulge.budgets`` raises them).
+an error with words here, and the audit goes on living. Memory, processor time, wall time and what
+is written are bounded; the bounds grow with the file (``divulge.budgets`` raises them).
 """
 
 from __future__ import annotations
