@@ -72,7 +72,12 @@ def require_folder(path: Path) -> None:
     """
     root = path.resolve()
     for found in sorted(path.rglob("*")):
-        target = found.resolve()
+        try:
+            target = found.resolve()
+        except (OSError, RuntimeError):
+            raise InputError(
+                f"Cannot read {found}: it is a link that cannot be followed."
+            ) from None
         require(
             target.is_relative_to(root),
             f"Cannot read {found}: it is a link that leads out of its folder. Copy what it leads "

@@ -24,6 +24,9 @@ from divulge import budgets
 from divulge.errors import InputError, MissingExtra
 
 SECONDS = 60.0
+"""Processor time that a file of no size may take."""
+WAIT = 4
+"""How many times as long may pass on a machine that does other things too."""
 PER_SECOND = 5_000_000
 """Bytes of a file that may take one second more."""
 ADDRESSES, MEMORY = 8 << 30, 3 << 30
@@ -55,7 +58,7 @@ def rehearse(module: str, place: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.DEVNULL,
-                timeout=seconds,
+                timeout=WAIT * seconds,
                 check=False,
             )
             code = done.returncode
@@ -67,8 +70,8 @@ def rehearse(module: str, place: Path) -> None:
         return
     if code == -SIGXCPU:
         raise InputError(
-            f"Cannot load {place}: its library did not come to an end within {seconds} seconds. "
-            f"The file is damaged, or made to do harm. {budgets.HINT}"
+            f"Cannot load {place}: its library did not come to an end within {seconds} seconds of "
+            f"work. The file is damaged, or made to do harm. {budgets.HINT}"
         )
     if code == InputError.exit_code and words:
         raise InputError(f"Cannot load {place}: {words[-1][:500]}")
