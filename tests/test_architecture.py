@@ -15,6 +15,9 @@ SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
 LEVEL = {
     "errors": 0,
+    "addresses": 0,
+    "budgets": 0.2,
+    "parquet": 0.3,
     "stored": 0.5,
     "threads": 0.5,
     "tables": 1,

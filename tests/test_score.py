@@ -140,14 +140,12 @@ class Counting:
         return self.model.predict_proba(x)
 
 
-def test_a_second_run_asks_nothing_again(table, model, tmp_path, monkeypatch):
-    from divulge import scores
-
+def test_a_second_run_asks_nothing_again(table, model, tmp_path):
     log = tmp_path / "log"
     log.touch()
     asked = Counting(model, log)
-    monkeypatch.setattr(scores, "identity", lambda m: "one model")
-    given = {"model": asked, "cache": tmp_path / "kept", "rows": 100, "attacks": "loss", **WANTED}
+    kept = {"cache": tmp_path / "kept", "cache_key": "one"}
+    given = {"model": asked, **kept, "rows": 100, "attacks": "loss", **WANTED}
     first = divulge.score(table, **given)
     after = log.read_text().splitlines()
     assert after == ["32", *["100"] * 6]

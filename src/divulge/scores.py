@@ -25,8 +25,8 @@ from divulge.attacks.base import Attack, Observed
 from divulge.attacks.observe import Question, observe, packed, unpacked
 from divulge.chunked import Chunks
 from divulge.errors import InputError, require
-from divulge.models.source import identity
-from divulge.pieces import Pieces
+from divulge.models.identity import by_answers, identity
+from divulge.pieces import Pieces, digest
 from divulge.result import replacing
 from divulge.stored import PARQUET
 from divulge.tables import Frame
@@ -55,6 +55,9 @@ class Job:
     population: Observed | None = field(default=None, repr=False)
     sample: str | None = None
     """What names the population in a kept piece."""
+    first: str = ""
+    """What names the answers about the first records in a kept piece."""
+    cache_key: str | None = None
 
     @property
     def pooled(self) -> bool:
@@ -65,8 +68,10 @@ class Job:
         """What names this work in a kept piece."""
         asked = self.question
         models = [asked.target, *asked.references, *asked.shadows]
+        coded = any(by_answers(model, self.cache_key) for model in models)
         return {
-            "models": [identity(model) for model in models],
+            "models": [identity(model, self.cache_key) for model in models],
+            "first": self.first if coded else None,
             "columns": [asked.features, asked.label, asked.text, asked.shadow_columns],
             "attacks": self.attacks,
             "population": self.sample,
@@ -92,6 +97,7 @@ def score(
     columns: Sequence[str] | None = None,
     rows: int = ROWS,
     cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
     engine: Engine = SERIAL,
     progress: Progress | None = None,
 ) -> Frame | None:
@@ -102,7 +108,8 @@ def score(
     attack, in the attack's own sign. ``attacks="all"`` takes every attack that has what it needs.
     ``references``, ``shadows`` (with the columns that say which records each trained on) and
     ``population`` are what some attacks need; ``divulge attacks`` lists them. With a folder
-    ``cache`` a second run repeats nothing.
+    ``cache`` a second run repeats nothing. Models are named by their content there; ``cache_key``
+    names what has none, a server or an object of your own: change it whenever the model changes.
     """
     require(rows >= 1, f"rows must be at least 1. Found {rows!r}.")
     if out is not None:
@@ -118,7 +125,7 @@ def score(
         shadow_columns=tuple(shadow_columns),
     )
     chunks = _chunks(data, members, nonmembers, rows)
-    job = prepared(question, chunks.first(FIRST), attacks, population)
+    job = replace(prepared(question, chunks.first(FIRST), attacks, population), cache_key=cache_key)
     pieces = Pieces(None if cache is None else Path(cache))
     made = _scored(job, chunks, pieces, engine, progress)
     shaped = (_table(chunk, scores, columns) for chunk, scores in made)
@@ -146,7 +153,8 @@ def prepared(
         require(len(wanted) > 0, "No attack has what it needs: see divulge attacks.")
     for attack in wanted:
         attack.check(seen)
-    return Job(question, tuple(a.name for a in wanted), sample, name)
+    answers = digest(*(part for pair in sorted(packed(seen).items()) for part in pair))
+    return Job(question, tuple(a.name for a in wanted), sample, name, answers)
 
 
 def attacked(question: Question, frame: Frame, attacks: Sequence[str]) -> dict[str, Array]:

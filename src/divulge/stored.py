@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge import budgets, parquet
 from divulge.errors import InputError, require
 
 Array = npt.NDArray[np.float64]
@@ -40,6 +41,11 @@ class Stored:
 
     path: Path
     dataset: Any = field(repr=False)
+    """With text as codes, where it is Parquet."""
+    parquet: tuple[Path, ...] = ()
+    """Its files, where they are Parquet."""
+    types: Any = field(default=None, repr=False)
+    """Of the columns as they are given, where they are Parquet."""
 
     @property
     def columns(self) -> list[str]:
@@ -51,9 +57,14 @@ class Stored:
         import pyarrow as pa
 
         try:
-            yield from self.dataset.to_batches(
+            if self.parquet:
+                parquet.check(self.path, self.parquet, columns)
+            found = self.dataset.to_batches(
                 columns=list(columns), batch_size=BATCH, batch_readahead=2, fragment_readahead=1
             )
+            if self.parquet:
+                found = parquet.counted(self.path, self.parquet, found, self.types)
+            yield from found
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(f"Cannot read {self.path}: {error}") from error
 
@@ -84,24 +95,37 @@ def open_table(path: Path) -> Stored:
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     files = files_of(path)
+    for file in files:
+        budgets.require_file(file)
     kind = files[0].suffix.lower()
     try:
         if kind in PARQUET:
-            dataset = pyarrow.dataset.dataset(
-                [str(f) for f in files],
-                format="parquet",
-                partitioning=pyarrow.dataset.partitioning(flavor="hive"),
-                partition_base_dir=str(path if path.is_dir() else path.parent),
-            )
+            plain, dataset = (_parquet(path, files, text) for text in ([], parquet.texts(files)))
+            found = Stored(path, dataset, tuple(files), plain.schema)
         else:
-            dataset = _csv(path, "\t" if kind == ".tsv" else ",")
+            found = Stored(path, _csv(path, "\t" if kind == ".tsv" else ","))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"Cannot read {path}: {error}") from error
-    names = dataset.schema.names
+    names = found.columns
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
-    return Stored(path, dataset)
+    return found
+
+
+def _parquet(path: Path, files: Sequence[Path], codes: Sequence[str]) -> Any:
+    """Parquet files as one table; the columns in ``codes`` as codes into a dictionary."""
+    import pyarrow.dataset
+
+    form = pyarrow.dataset.ParquetFileFormat(
+        read_options=pyarrow.dataset.ParquetReadOptions(dictionary_columns=list(codes))
+    )
+    return pyarrow.dataset.dataset(
+        [str(f) for f in files],
+        format=form,
+        partitioning=pyarrow.dataset.partitioning(flavor="hive"),
+        partition_base_dir=str(path if path.is_dir() else path.parent),
+    )
 
 
 def files_of(path: Path) -> list[Path]:
@@ -222,6 +246,7 @@ def fingerprint(path: Path) -> str:
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """The digest of a file's bytes."""
+    budgets.require_file(Path(path))
     digest = hashlib.sha256()
     with Path(path).open("rb") as stream:
         while block := stream.read(1 << 20):

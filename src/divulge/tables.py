@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import stored
+from divulge import budgets, stored
 from divulge.errors import InputError
 from divulge.stored import file_sha256
 
@@ -83,17 +83,18 @@ def _arrow_column(name: str, values: Any) -> Any:
 def _read_file(path: Path) -> Frame:
     import pyarrow as pa
     import pyarrow.csv
-    import pyarrow.parquet
 
     if path.is_dir():
         folder = stored.open_table(path)
         return nw.from_native(folder.table(folder.columns), eager_only=True)
     if not path.exists():
         raise InputError(f"There is no file {path}.")
+    budgets.require_file(path)
     kind = path.suffix.lower()
     try:
         if kind in stored.PARQUET:
-            table = pyarrow.parquet.read_table(path)
+            found = stored.open_table(path)
+            table = found.table(found.columns)
         elif kind in stored.CSV:
             options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
             table = pyarrow.csv.read_csv(path, parse_options=options)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pickle
+import tracemalloc
+import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +17,9 @@ from model_data import NAMES, members, two_classes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
+from divulge import tables
 from divulge.errors import InputError
-from divulge.models import load, rehearsal
+from divulge.models import archives, load, rehearsal
 
 PACKAGES = {
     "skops": ("skops",),
@@ -118,8 +124,6 @@ def test_a_sound_file_passes_and_a_truncated_one_is_an_error(tmp_path, kind):
 
 
 def header(words, data=bytes(48)):
-    import json
-
     text = json.dumps(words).encode()
     return len(text).to_bytes(8, "little") + text + data
 
@@ -172,3 +176,97 @@ def test_a_rehearsal_comes_to_an_end(tmp_path, monkeypatch):
     place.write_text("loop")
     with pytest.raises(InputError, match="did not come to an end"):
         rehearsal.rehearse("own_native", place)
+
+
+def zipped(**files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name.replace("_json", ".json").replace("_npz", ".npz"), data)
+    return buffer.getvalue()
+
+
+def listed(name, content):
+    return {
+        "__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "__id__": name,
+        "content": content,
+    }  # fmt: skip
+
+
+def laughing(depth):
+    """Lists of two mentions each of the list before: 2 to the power of the depth when followed."""
+    node = listed(0, [])
+    for k in range(1, depth):
+        node = listed(k, [node, listed(k - 1, [])])
+    return json.dumps({**node, "protocol": 2, "_skops_version": "0.16"})
+
+
+def matryoshka(depth):
+    """Archives in archives, each of which unpacks to a hundred times as much."""
+    inner = bytes(60 << 20)
+    for _ in range(depth):
+        inner = zipped(a_npz=inner)
+    return inner
+
+
+SKOPS = {
+    "nested": (lambda: zipped(schema_json=b"{}", x_npz=matryoshka(2)), "archive in an archive"),
+    "many": (
+        lambda: zipped(schema_json=b"{}", **{f"x{k}_npz": matryoshka(1) for k in range(3)}),
+        "claims to unpack to",
+    ),
+    "laughs": (lambda: zipped(schema_json=laughing(60)), "mention each other so often"),
+    "circle": (
+        lambda: zipped(schema_json=json.dumps(listed(0, [listed(1, [listed(0, [])])]))),
+        "or in a circle",
+    ),
+    "words": (lambda: zipped(schema_json=b"[" + b"[]," * (3 << 20) + b"[]]"), "its description"),
+    "deep": (lambda: zipped(schema_json=b"[" * 100_000 + b"]" * 100_000), "RecursionError"),
+    "crowd": (lambda: zipped(**{f"x{k}": b"" for k in range(300)}), "holds 300 files"),
+}
+
+
+@pytest.mark.parametrize("name", SKOPS)
+def test_a_small_skops_archive_cannot_become_large(tmp_path, monkeypatch, name):
+    need("skops")
+    monkeypatch.setattr(archives, "MEMBERS", 256)
+    made, message = SKOPS[name]
+    place = tmp_path / "model.skops"
+    place.write_bytes(made())
+    tracemalloc.start()
+    with pytest.raises(InputError, match=message):
+        load(place)
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
+
+
+def test_a_budget_can_be_raised(tmp_path, monkeypatch):
+    need("skops")
+    monkeypatch.setattr(archives, "MEMBERS", 256)
+    place = tmp_path / "model.skops"
+    place.write_bytes(SKOPS["crowd"][0]())
+    with pytest.raises(InputError, match="DIVULGE_BUDGET=10"):
+        load(place)
+    monkeypatch.setenv("DIVULGE_BUDGET", "10")
+    with pytest.raises(InputError, match="Cannot load") as later:
+        load(place)
+    assert "300 files" not in str(later.value)
+    for wrong in ("much", "0", "nan", "-1"):
+        monkeypatch.setenv("DIVULGE_BUDGET", wrong)
+        with pytest.raises(InputError, match="DIVULGE_BUDGET must be a number"):
+            load(place)
+
+
+@pytest.mark.parametrize("kind", [*PACKAGES, "pkl", "csv", "parquet"])
+def test_what_is_not_a_file_is_not_read(tmp_path, kind):
+    if kind in PACKAGES:
+        need(kind)
+    read = tables.read if kind in ("csv", "parquet") else partial(load, allow_pickle=True, **LINEAR)
+    pipe, device = tmp_path / f"pipe.{kind}", tmp_path / f"device.{kind}"
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    for place, what in ((pipe, "a pipe"), (device, "a device")):
+        with pytest.raises(InputError, match=f"it is {what}, not a file"):
+            read(place)
+        with pytest.raises(InputError, match=f"it is {what}, not a file"):
+            tables.fingerprint(place, None, "")

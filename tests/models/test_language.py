@@ -51,7 +51,7 @@ def test_refuses_an_index_that_names_other_files(tmp_path, shard):
     (tmp_path / "model.safetensors").write_text("")
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"wte": shard}}))
-    with pytest.raises(InputError, match="no safetensors file beside it"):
+    with pytest.raises(InputError, match="not a safetensors file beside it"):
         language.load(tmp_path)
     index.write_text("{}")
     with pytest.raises(InputError, match="no weight_map"):

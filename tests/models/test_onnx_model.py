@@ -14,7 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from divulge import tables
 from divulge.errors import InputError
-from divulge.models import load
+from divulge.models import load, rehearsal
+from divulge.models import onnx as onnx_
 
 onnx = pytest.importorskip("onnx", reason="onnx is in the extra onnx")
 pytest.importorskip("onnxruntime", reason="onnxruntime is in the extra onnx")
@@ -169,3 +170,90 @@ def test_operators_of_somebody_else_are_refused(tmp_path):
     path.write_bytes(model.SerializeToString())
     with pytest.raises(InputError, match="Cannot load"):
         load(path)
+
+
+def graph(path, nodes, constants, *, width="w"):
+    """x -> probabilities of as many columns, through nodes that make y of it."""
+    helper, numbers = onnx.helper, onnx.TensorProto.FLOAT
+    made = helper.make_graph(
+        [*nodes, helper.make_node("Softmax", ["y"], ["probabilities"])],
+        "hostile",
+        [helper.make_tensor_value_info("x", numbers, ["n", width])],
+        [helper.make_tensor_value_info("probabilities", numbers, ["n", width])],
+        [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
+    )
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def endless(path, **options):
+    """A loop that goes on as long as its condition holds, which is for ever."""
+    helper, numbers, truth = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.BOOL
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["on"]),
+            helper.make_node("Mul", ["s", "one"], ["t"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", truth, []),
+            helper.make_tensor_value_info("s", numbers, None),
+        ],
+        [
+            helper.make_tensor_value_info("on", truth, []),
+            helper.make_tensor_value_info("t", numbers, None),
+        ],
+        [onnx.numpy_helper.from_array(np.float32(1), "one")],
+    )
+    node = helper.make_node("Loop", ["most", "yes", "x"], ["y"], body=body)
+    return graph(path, [node], {"most": np.int64(2**62), "yes": np.array(True)}, **options)
+
+
+def swelling(path, **options):
+    """Numbers as many as the square of a constant, which no input names."""
+    helper = onnx.helper
+    one = onnx.numpy_helper.from_array(np.array([1], np.float32))
+    nodes = [
+        helper.make_node("ConstantOfShape", ["shape"], ["many"], value=one),
+        helper.make_node("ReduceSum", ["many"], ["sum"], keepdims=0),
+        helper.make_node("Add", ["x", "sum"], ["y"]),
+    ]
+    return graph(path, nodes, {"shape": np.array([300_000, 300_000])}, **options)
+
+
+def test_a_loop_has_a_deadline(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_, "SECONDS", 1.0)
+    read = load(endless(tmp_path / "m.onnx"))
+    with pytest.raises(InputError, match=r"m\.onnx did not come to an end within 1 seconds"):
+        losses(read, TABLE, ["a", "b", "c"])
+
+
+def test_a_graph_that_grows_is_stopped(tmp_path):
+    read = load(swelling(tmp_path / "m.onnx"))
+    with pytest.raises(InputError, match=r"more than half of the memory.*DIVULGE_BUDGET"):
+        losses(read, TABLE, ["a", "b", "c"])
+
+
+def test_the_rehearsal_stops_a_loop_of_unknown_width(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_, "rehearse", rehearsal.rehearse)
+    monkeypatch.setattr(rehearsal, "SECONDS", 4.0)
+    with pytest.raises(InputError, match="did not come to an end within 4 seconds of work"):
+        load(endless(tmp_path / "m.onnx"))
+
+
+@pytest.mark.parametrize("width", ["w", 3])
+def test_the_rehearsal_notices_growth_whatever_the_width(tmp_path, monkeypatch, width):
+    monkeypatch.setattr(onnx_, "rehearse", rehearsal.rehearse)
+    with pytest.raises(InputError, match="memory"):
+        load(swelling(tmp_path / "m.onnx", width=width))
+
+
+def test_a_model_of_any_width_passes_the_rehearsal(tmp_path, monkeypatch):
+    monkeypatch.setattr(onnx_, "rehearse", rehearsal.rehearse)
+    read = load(linear(tmp_path / "m.onnx", WEIGHTS, shape=("w",)))
+    own = by_hand(TABLE[["a", "b", "c"]].to_numpy() @ WEIGHTS, TABLE["y"])
+    assert losses(read, TABLE, ["a", "b", "c"]) == pytest.approx(own, abs=1e-5)
+    many = pd.concat([TABLE] * 40)
+    assert losses(read, many, ["a", "b", "c"]) == pytest.approx(np.tile(own, 40), abs=1e-5)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from divulge.attacks.base import Array, Mask
 from divulge.errors import require
+from divulge.models import code
 from divulge.models.base import SMALLEST, Answers, logarithms
 from divulge.pieces import Pieces, digest
 from divulge.threads import Sized, single
@@ -64,7 +65,8 @@ def train_shadows(
 
     ``labels`` are 0, 1, 2, ...; ``pool`` marks the records that may be trained on, all by default.
     With a folder ``cache`` finished models' answers are kept and found again. They are named by the
-    data, the numbers here and ``name``: give a name that changes whenever ``make`` does.
+    data, the numbers here, the source of the module of ``make`` and ``name``: give a name that
+    changes whenever the training does for another reason.
     """
     labels = np.asarray(labels)
     may = np.ones(len(x), dtype=bool) if pool is None else np.asarray(pool, dtype=bool)
@@ -81,7 +83,12 @@ def train_shadows(
     require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
     inside = halves(may, count, np.random.default_rng(seed))
     job = _Job(make, np.asarray(x), labels, int(labels.max()) + 1, seed, inside)
-    inputs = {"name": name, "seed": seed, "data": digest((job.x, labels))}
+    inputs = {
+        "name": name,
+        "seed": seed,
+        "data": digest((job.x, labels)),
+        "code": code.of(make) if cache is not None else None,
+    }
     keep = Pieces.at(cache).tasks(
         "shadow", lambda k: {**inputs, "model": k, "rows": digest(inside[:, k])}
     )

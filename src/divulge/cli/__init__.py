@@ -16,6 +16,7 @@ from divulge.cli import (
     demo,
     leakage,
     membership,
+    quoting,
     report,
     retraining,
     score,
@@ -26,6 +27,7 @@ from divulge.errors import DivulgeError
 
 app = typer.Typer(
     name="divulge",
+    cls=quoting.Commands,
     help="How much does a trained model give away about its training records?",
     no_args_is_help=True,
     add_completion=False,
@@ -68,7 +70,7 @@ def main() -> None:
     try:
         app()
     except DivulgeError as error:
-        print(f"divulge: {error}", file=sys.stderr)
+        print(f"divulge: {quoting.safe(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("divulge: interrupted", file=sys.stderr)

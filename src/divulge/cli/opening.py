@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from divulge import addresses
 from divulge.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,11 +29,16 @@ With = Annotated[
     ),
 ]
 
+KEEP = "To keep them, pass --cache-key NAME, and another name whenever the model changes."
 _FIELDS = ("kind", "classes", "outputs", "class_name", "class_arguments", "device", "truncate")
 
 
 def source(
-    where: str, trust: Sequence[str] | None, allow_pickle: bool, given: Sequence[str] | None
+    where: str,
+    trust: Sequence[str] | None,
+    allow_pickle: bool,
+    given: Sequence[str] | None,
+    cache_key: str | None = None,
 ) -> Source:
     """The model that a command line names."""
     from divulge.models.source import Source
@@ -43,7 +50,8 @@ def source(
         name, equals, value = text.partition("=")
         if not equals or name not in known:
             raise InputError(
-                f"--with is NAME=VALUE, where NAME is one of {', '.join(known)}. Found {text!r}."
+                f"--with is NAME=VALUE, where NAME is one of {', '.join(known)}. Found "
+                f"{addresses.shown(name)!r}."
             )
         if name == "classes":
             own[name] = tuple(word.strip() for word in value.split(",") if word.strip())
@@ -54,8 +62,26 @@ def source(
         else:
             options[name] = _number(name, value, known[name])
     return Source(
-        where, trust=tuple(trust or ()), allow_pickle=allow_pickle, options=options, **own
+        where,
+        trust=tuple(trust or ()),
+        allow_pickle=allow_pickle,
+        cache_key=cache_key,
+        options=options,
+        **own,
     )
+
+
+def kept(cache: Path | None, sources: Sequence[Source]) -> Path | None:
+    """The folder for the answers of these models; none, and a note, where nothing names them."""
+    from divulge.models.identity import unnamed
+
+    for source in sources if cache is not None else ():
+        why = unnamed(source)
+        if why is not None:
+            source.open()  # what is wrong with a model is said alone
+            typer.echo(f"Its answers are not kept: {why} {KEEP}", err=True)
+            return None
+    return cache
 
 
 def _endpoint_options() -> dict[str, Callable[[str], Any]]:

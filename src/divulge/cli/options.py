@@ -39,6 +39,13 @@ Cache = Annotated[
     typer.Option(help="Folder where finished stages are kept, so that a run can resume."),
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing.")]
+CacheKey = Annotated[
+    str | None,
+    typer.Option(
+        help="Names a model that has no content to name it by, such as a server's, in the cache: "
+        "change it whenever the model changes."
+    ),
+]
 CACHE = Path(".divulge")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

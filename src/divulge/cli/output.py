@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from pathlib import Path
 
 import typer
 
+from divulge import addresses
 from divulge.result import Result
 
 
@@ -26,8 +26,7 @@ def check(report: Path | None, claim: str | None) -> None:
 
 def command_line() -> str:
     """What was typed; the query of an address is left out, for it may hold a key."""
-    typed = (re.sub(r"(https?://[^?#]*)[?#].*", r"\1", word) for word in sys.argv[1:])
-    return "divulge " + shlex.join(typed)
+    return "divulge " + shlex.join(addresses.shown(word) for word in sys.argv[1:])
 
 
 def words(text: str) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from divulge import addresses
 from divulge.cli import opening, options, output
 from divulge.errors import InputError
+
+if TYPE_CHECKING:
+    from divulge.models.source import Source
 
 
 def command(
@@ -53,6 +58,7 @@ def command(
     with_: opening.With = None,
     cache: options.Cache = options.CACHE,
     no_cache: options.NoCache = False,
+    cache_key: options.CacheKey = None,
     n_jobs: options.NJobs = 1,
     backend: options.Backend = "loky",
     address: options.Address = None,
@@ -65,14 +71,17 @@ def command(
     from divulge.scores import score
     from divulge.work import Engine
 
-    def source(where: str) -> object:
-        return opening.source(where, trust, allow_pickle, with_)
+    def source(where: str) -> Source:
+        return opening.source(where, trust, allow_pickle, with_, cache_key)
 
     shadows = [_shadow(given) for given in shadow or ()]
+    target, references = source(model), [source(r) for r in reference or ()]
+    beside = [source(where) for where, _ in shadows]
+    folder = opening.kept(None if no_cache else cache, [target, *references, *beside])
     with progress.bar("scoring") as advance:
         score(
             data,
-            model=source(model),
+            model=target,
             out=out,
             members=members,
             nonmembers=nonmembers,
@@ -80,13 +89,13 @@ def command(
             features=output.words(features),
             label=label,
             text=text,
-            references=[source(r) for r in reference or ()],
-            shadows=[source(where) for where, _ in shadows],
+            references=references,
+            shadows=beside,
             shadow_columns=[column for _, column in shadows],
             population=population,
             columns=output.words(columns) or None,
             rows=rows,
-            cache=None if no_cache else cache,
+            cache=folder,
             engine=Engine(backend, n_jobs, address),
             progress=advance,
         )
@@ -95,6 +104,8 @@ def command(
 
 def _shadow(given: str) -> tuple[str, str]:
     where, _, column = given.rpartition("=")
-    if not where or not column:
-        raise InputError(f"--shadow is MODEL=COLUMN. Found {given!r}.")
+    # Without a column the last "=" of an address is that of its query.
+    last = re.split("[&;#]", addresses.query(where))[-1]
+    if not where or not column or (last and "=" not in last):
+        raise InputError(f"--shadow is MODEL=COLUMN. Found {addresses.shown(given)!r}.")
     return where, column

@@ -56,6 +56,7 @@ def command(
     address: options.Address = None,
     cache: options.Cache = options.CACHE,
     no_cache: options.NoCache = False,
+    cache_key: options.CacheKey = None,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -67,12 +68,17 @@ def command(
     """
     from divulge.games.provenance import DELTAS
     from divulge.games.synthetic import synthetic
+    from divulge.models.identity import identity
     from divulge.report import progress
 
     output.check(report, claim)
     if model is not None and label is None:
         raise InputError("A model file needs --label: the column that the target predicts.")
-    target = None if model is None else opening.source(model, trust, allow_pickle, with_)
+    target, fingerprint = None, None
+    if model is not None:
+        target = opening.source(model, trust, allow_pickle, with_, cache_key)
+        if opening.kept(None if no_cache else cache, [target]) is not None:
+            fingerprint = identity(target)
     with progress.stages() as advance:
         result = synthetic(
             members,
@@ -95,7 +101,7 @@ def command(
             backend=backend,
             address=address,
             cache=None if no_cache else cache,
-            model_fingerprint=None if target is None else target.fingerprint(),
+            model_fingerprint=fingerprint,
             command=output.command_line(),
             progress=advance,
         )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from divulge.attacks import parametric
 from divulge.errors import InputError, require
+from divulge.models import code
 from divulge.pieces import Pieces, digest
 from divulge.threads import sized
 from divulge.work import Engine
@@ -82,7 +83,8 @@ def measure(
     the same models.
 
     With a folder ``cache`` finished pieces are kept and found again. They are named by the data,
-    the numbers here and ``name``: give a name that changes whenever ``train`` or ``loss`` does.
+    the numbers here, the source of the modules of ``train`` and ``loss`` and ``name``:
+    give a name that changes whenever the training does for another reason.
     ``n_jobs``, ``backend`` and ``address`` say who trains (``divulge.work.Engine``).
     """
     require(models >= 4, f"At least four models per side are needed. Found {models}.")
@@ -100,7 +102,13 @@ def measure(
         for start in range(0, models * each, BLOCK)
     ]
     losses: dict[int, Array] = {side: np.empty(models * each) for side in (0, 1)}
-    inputs = {"name": name, "seed": seed, "data": digest(base, both, record), "each": each}
+    inputs = {
+        "name": name,
+        "seed": seed,
+        "data": digest(base, both, record),
+        "each": each,
+        "code": code.of(train, loss) if cache is not None else None,
+    }
     keep = Pieces.at(cache).tasks("losses", lambda task: {**inputs, "models": task})
     engine = Engine(backend, n_jobs, address)
     results = engine.run(_Block(job, each, shadows), tasks, keep=keep, progress=progress)

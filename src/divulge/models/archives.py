@@ -7,21 +7,31 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from divulge import budgets
 from divulge.errors import InputError, require
 
-RATIO = 200
-"""Most bytes that one byte of an archive may become: arrays compress well, bombs better."""
 FLOOR = 64 << 20
 """An archive that unpacks to no more than this may compress as well as it likes."""
+MEMBERS = 1 << 17
 
 
-def contents(place: Path | io.BytesIO, name: str | None = None) -> dict[str, bytes]:
-    """All members unpacked, by name, once the archive is known to be harmless in size."""
+def allowed(place: Path) -> int:
+    """Most bytes that an archive may unpack to, with all archives inside it."""
+    return budgets.unpacked(place.stat().st_size, FLOOR)
+
+
+def contents(
+    place: Path | io.BytesIO, name: str | None = None, most: int | None = None
+) -> dict[str, bytes]:
+    """All members unpacked, by name, once they are known to take at most ``most`` bytes."""
     where = name or str(place)
+    if isinstance(place, Path):
+        budgets.require_file(place)
+        most = allowed(place) if most is None else most
     try:
         with zipfile.ZipFile(place) as archive:
             found = archive.infolist()
-            _check(found, _size(place), where)
+            _check(found, most or 0, where)
             return {item.filename: _within(archive, item) for item in found}
     except (
         zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError,
@@ -31,18 +41,18 @@ def contents(place: Path | io.BytesIO, name: str | None = None) -> dict[str, byt
         raise InputError(f"Cannot load {where}: {error}.") from error
 
 
-def _size(place: Path | io.BytesIO) -> int:
-    return place.getbuffer().nbytes if isinstance(place, io.BytesIO) else place.stat().st_size
-
-
-def _check(found: list[zipfile.ZipInfo], size: int, where: str) -> None:
+def _check(found: list[zipfile.ZipInfo], most: int, where: str) -> None:
+    require(
+        len(found) <= budgets.raised(MEMBERS),
+        f"Cannot load {where}: it holds {len(found):,} files, which no model does. {budgets.HINT}",
+    )
     names = [item.filename for item in found]
     require(len(names) == len(set(names)), f"Cannot load {where}: it holds a file twice.")
     whole = sum(item.file_size for item in found)
     require(
-        whole <= max(FLOOR, RATIO * size),
-        f"Cannot load {where}: its {size:,} bytes claim to unpack to {whole:,}, which no model "
-        "does.",
+        whole <= most,
+        f"Cannot load {where}: it claims to unpack to {whole:,} bytes; {most:,} are allowed for "
+        f"its size. {budgets.HINT}",
     )
 
 

@@ -12,7 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from divulge.addresses import shown
 from divulge.errors import InputError, require
+from divulge.models import code
 
 ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 
@@ -24,12 +26,13 @@ def is_address(where: str) -> bool:
 
 def named(where: str) -> Any:
     """The object at ``module:name``; InputError that says which half was not found."""
-    require(is_address(where), f"An object is named as module:name. Found {where!r}.")
+    require(is_address(where), f"An object is named as module:name. Found {shown(where)!r}.")
     module, _, name = where.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
         found = import_module(module)
+        code.remembered(found)
     except ModuleNotFoundError as error:
         raise InputError(
             f"There is no module {error.name!r} in this folder or among the installed packages."

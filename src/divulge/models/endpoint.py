@@ -19,10 +19,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NoReturn
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
+from divulge.addresses import without_queries
 from divulge.errors import InputError, require
 from divulge.models.base import Answers
 from divulge.models.transport import Place, Refused, Reply, TooLarge, Unreachable, exchange
@@ -40,6 +41,8 @@ SHOWN = 200
 """Characters quoted of what a server said."""
 FRAGMENT = 6
 """A run of this many characters of the key is taken out of whatever is quoted."""
+SHORTEST = 3
+"""A value in the query string that is no longer than a digit or two is no secret."""
 
 
 class Declined(InputError):
@@ -274,7 +277,12 @@ class Endpoint:
 
     def _quoted(self, text: str) -> str:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
-        return quoted(scrubbed(text, key))
+        query = urlsplit(self.url).query
+        values = [value for _, value in parse_qsl(query, keep_blank_values=True)]
+        for secret in (key, query, *values):
+            if len(secret) >= SHORTEST or secret == key:
+                text = scrubbed(text, secret)
+        return quoted(without_queries(text))
 
 
 def scrubbed(text: str, key: str) -> str:

@@ -6,7 +6,6 @@ comes with a model is never run, and weights in pickle are refused.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge import budgets
 from divulge.errors import InputError, MissingExtra, require
+from divulge.models import folders
+from divulge.models.rehearsal import rehearse
 from divulge.threads import sized_network
 
 Array = npt.NDArray[np.float64]
@@ -25,7 +27,6 @@ Tokens = npt.NDArray[np.int64]
 Records = Sequence[str] | Sequence[Sequence[int]] | npt.NDArray[Any]
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt")
-INDEX = "model.safetensors.index.json"
 LOGITS = 1 << 24
 """Most logits that are held at once; the number of records in a batch follows from it."""
 
@@ -177,17 +178,21 @@ def load_network(place: Path, kind: str) -> Any:
     """A network of one of the Auto classes; InputError unless all of its weights are there."""
     check_directory(place)
     torch, transformers = libraries()
+    folders.configuration(place)
+    rehearse("divulge.models.sketch", place)
     try:
-        with without_bars():
+        with without_bars(), offline(), folders.fresh(place) as folder:
             network, info = getattr(transformers, kind).from_pretrained(
-                place,
+                folder,
                 local_files_only=True,
                 trust_remote_code=False,
                 use_safetensors=True,
-                attn_implementation="eager",  # a configuration may name a kernel to be fetched
+                attn_implementation="eager",
                 dtype=torch.float32,
                 output_loading_info=True,
             )
+    except InputError:
+        raise
     except Exception as error:  # damaged weights and odd configurations fail in many ways
         raise InputError(f"Cannot load {place}: {type(error).__name__}: {error}") from error
     missing = sorted({*info["missing_keys"], *map(str, info["mismatched_keys"])})
@@ -197,6 +202,18 @@ def load_network(place: Path, kind: str) -> Any:
         f"({len(missing)} missing or of another shape).",
     )
     return network
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """No request to a hub, whatever a folder asks for."""
+    from huggingface_hub import constants
+
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 @contextmanager
@@ -219,9 +236,12 @@ def load_tokenizer(place: Path) -> Any:
         return None
     _, transformers = libraries()
     try:
-        return transformers.AutoTokenizer.from_pretrained(
-            place, local_files_only=True, trust_remote_code=False
-        )
+        with offline(), folders.fresh(place) as folder:
+            return transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+    except InputError:
+        raise
     except Exception as error:  # as above
         raise InputError(
             f"Cannot load the tokenizer of {place}: {type(error).__name__}: {error}"
@@ -247,21 +267,14 @@ def check_directory(place: Path) -> dict[str, Any]:
         place.is_dir(),
         f"{place} is a file. A language model is a directory with config.json and safetensors.",
     )
+    budgets.require_folder(place)
     require((place / "config.json").exists(), f"{place} holds no config.json.")
-    configuration = _json(place / "config.json")
+    configuration = folders.read_json(place / "config.json")
     require(
         not (place / "adapter_config.json").exists(),
         f"{place} holds an adapter, not a whole model: merge it into its base model first.",
     )
-    if (place / INDEX).exists():
-        shards: Any = _json(place / INDEX).get("weight_map")
-        require(isinstance(shards, dict), f"{place / INDEX} holds no weight_map.")
-        for name in sorted({str(v) for v in shards.values()}):
-            require(
-                name.endswith(".safetensors") and Path(name).name == name,
-                f"{place / INDEX} names {name!r}, which is no safetensors file beside it.",
-            )
-    if any(place.glob("*.safetensors")):
+    if folders.shards(place):
         return configuration
     pickles = sorted(p.name for pattern in PICKLES for p in place.glob(pattern))
     if pickles:
@@ -271,15 +284,6 @@ def check_directory(place: Path) -> dict[str, Any]:
             "model.save_pretrained(folder) does so."
         )
     raise InputError(f"{place} holds no weights: model.safetensors is missing.")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read {path}: {error}") from error
-    require(isinstance(found, dict), f"{path} must hold a JSON object.")
-    return dict(found)
 
 
 def libraries() -> tuple[Any, Any]:

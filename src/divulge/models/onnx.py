@@ -1,21 +1,26 @@
 """ONNX classifiers through onnxruntime, on the CPU and without operators of anybody's own.
 
 The file is opened in a process of its own first (``rehearsal``), and tensors that it keeps in other
-files must lie in its own folder. One input takes all features, as a matrix or in the shape that it
-declares; several inputs take the columns of their names.
+files must lie in its own folder. A graph may loop or grow with its input, so that every run has a
+deadline and all of them together a share of the memory. One input takes all features, as a matrix
+or in the shape that it declares; several inputs take the columns of their names.
 """
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge import budgets, tables
 from divulge.errors import InputError, require
 from divulge.models import columns
 from divulge.models.base import BATCH, Answers, Gives, Reads
@@ -37,6 +42,20 @@ TYPES: dict[str, Any] = {
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 _BYTES = 4
 """What one weight takes up in a file."""
+
+
+FEW = 64
+"""Records asked about first, and in a rehearsal."""
+SECONDS, SLOWER = 60.0, 100.0
+"""A run may take so long, and so many times as long per record as the slowest before it."""
+WIDTHS = (1, 3, 16, 256)
+"""Sizes tried where none is declared."""
+FULL = "Available memory of"
+"""What the runtime says when its allocator has given out all it may."""
+
+
+class Exceeded(InputError):
+    """The graph asks for more time or memory than it may have."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +94,43 @@ class Onnx:
     def _run(self, feeds: dict[str, npt.NDArray[Any]], rows: int) -> Any:
         """The output for all rows; in parts where the model reads a fixed number at once."""
         fixed = self.session.get_inputs()[0].shape[:1]
-        step = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else rows
-        parts = []
-        for index in columns.blocks(rows, step, step):
-            try:
-                (found,) = self.session.run([self.output], {k: v[index] for k, v in feeds.items()})
-            except Exception as error:  # the runtime has a type of its own for every failure
-                raise InputError(f"{self.name} cannot be asked: {_first(error)}") from error
-            parts.append(self._values(found))
+        step = fixed[0] if fixed and isinstance(fixed[0], int) and fixed[0] > 0 else None
+        first = min(rows, FEW)
+        blocks: list[Any] = [slice(0, first), *([slice(first, rows)] if rows > first else [])]
+        if step is not None:
+            blocks = list(columns.blocks(rows, step, step))
+        parts: list[Any] = []
+        slowest = 0.0
+        for index in blocks:
+            some = {k: v[index] for k, v in feeds.items()}
+            size = len(next(iter(some.values())))
+            started = time.monotonic()
+            parts.append(self._values(self._within(some, SECONDS + SLOWER * slowest * size)))
+            slowest = max(slowest, (time.monotonic() - started) / size)
         return np.concatenate(parts)[:rows]
+
+    def _within(self, feeds: dict[str, npt.NDArray[Any]], seconds: float) -> Any:
+        """The output of one run, which is stopped between two of its steps if it takes longer."""
+        how = library("onnxruntime", "onnx").RunOptions()
+        limit = budgets.raised(seconds)
+        alarm = threading.Timer(limit, setattr, (how, "terminate", True))
+        alarm.daemon = True
+        alarm.start()
+        try:
+            (found,) = self.session.run([self.output], feeds, how)
+        except Exception as error:  # the runtime has a type of its own for every failure
+            if how.terminate:
+                raise Exceeded(
+                    f"{self.name} did not come to an end within {limit} seconds. {budgets.HINT}"
+                ) from error
+            if FULL in str(error):
+                raise Exceeded(
+                    f"{self.name} asks for more than half of the memory. {budgets.HINT}"
+                ) from error
+            raise InputError(f"{self.name} cannot be asked: {_first(error)}") from error
+        finally:
+            alarm.cancel()
+        return found
 
     def _values(self, found: Any) -> Any:
         """A matrix, also of what ZipMap makes: one mapping from class to probability per row."""
@@ -93,20 +140,19 @@ class Onnx:
         return np.asarray(found, dtype=float)
 
     def try_out(self) -> None:
-        """Ask about made-up records, where all inputs are numbers of a known shape."""
+        """Ask about made-up records; where a size is not declared, of several sizes."""
         inputs = self.session.get_inputs()
-        shapes = [tuple(i.shape[1:]) for i in inputs]
-        if all(i.type in FLOATS for i in inputs) and all(
-            isinstance(s, int) for shape in shapes for s in shape
-        ):
-            feeds = {
-                i.name: np.nan_to_num(made_up(int(np.prod(shape))), nan=0.5)
-                .clip(-1e4, 1e4)
-                .reshape(-1, *shape)
-                .astype(TYPES[i.type])
-                for i, shape in zip(inputs, shapes, strict=True)
-            }
-            self._run(feeds, 64)
+        known = all(isinstance(s, int) for i in inputs for s in i.shape[1:])
+        sure = known and all(i.type in FLOATS for i in inputs)
+        for width in WIDTHS[:1] if known else WIDTHS:
+            feeds = {i.name: _made_up(i, width) for i in inputs}
+            try:
+                self._run(feeds, FEW)
+            except Exceeded:
+                raise
+            except InputError:  # sizes and values that were guessed need not suit a sound model
+                if sure:
+                    raise
 
 
 def load(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
@@ -124,6 +170,8 @@ def opened(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
     options.log_severity_level = 4
     options.intra_op_num_threads = number_for_network(place.stat().st_size // _BYTES)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    _bound_memory(runtime)
+    options.add_session_config_entry("session.use_env_allocators", "1")
     try:
         session = runtime.InferenceSession(str(place), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a type of its own for every failure
@@ -132,6 +180,28 @@ def opened(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
     require(not strange, f"Cannot load {place}: it has inputs of other types: {strange}.")
     output = _chosen(session, place)
     return Onnx(session, place.name, output, outputs, _classes(_graph(place), output))
+
+
+@cache
+def _bound_memory(runtime: Any) -> None:
+    """One allocator for all sessions of this process, with half of the machine's memory."""
+    most = {"max_mem": budgets.raised(budgets.half_of_memory()), "arena_extend_strategy": 1}
+    place = runtime.OrtMemoryInfo(
+        "Cpu", runtime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, runtime.OrtMemType.DEFAULT
+    )
+    runtime.create_and_register_allocator(place, runtime.OrtArenaCfg(most))
+
+
+def _made_up(given: Any, width: int) -> npt.NDArray[Any]:
+    """Records for one input; a size that it does not declare is ``width``."""
+    shape = [s if isinstance(s, int) and s > 0 else width for s in given.shape[1:]]
+    kind = TYPES[given.type]
+    if kind is object:
+        return np.full((FEW, *shape), "a", dtype=object)
+    numbers = np.nan_to_num(made_up(math.prod(shape)), nan=0.5).clip(-1e4, 1e4)
+    if given.type not in FLOATS:
+        numbers = np.abs(numbers).clip(0, 1)
+    return np.asarray(numbers.reshape(-1, *shape).astype(kind))
 
 
 def _chosen(session: Any, place: Path) -> str:

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from divulge import tables
+from divulge import addresses, budgets, tables
 from divulge.errors import InputError, require
 from divulge.models import callables, outputs
 from divulge.models.base import Model
@@ -56,8 +56,18 @@ class Source:
     device: str = "cpu"
     truncate: bool = False
     """Whether texts longer than the model reads are cut off."""
+    cache_key: str | None = None
+    """What names its answers where they are kept, beside its content if it has any."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further keyword arguments of an endpoint: ``api``, ``key_variable``, ``rate``, ..."""
+
+    def __repr__(self) -> str:
+        return f"Source({self.shown!r}, kind={self.kind!r})"
+
+    @property
+    def shown(self) -> str:
+        """The place as it may be shown: an address without its query, which may hold a key."""
+        return addresses.shown(self.where)
 
     @property
     def recognised(self) -> str:
@@ -76,25 +86,28 @@ class Source:
             outputs.check(self.outputs)
         kind = self.recognised
         if kind not in ("endpoint", "callable"):
-            require(Path(self.where).exists(), f"There is no file {self.where}.")
+            _require_place(Path(self.shown), folder=kind == "hub")
         return KINDS[kind](self)
 
     def open(self) -> Model:
         """The model, loaded once per process as long as its file stays the same."""
-        key = json.dumps([asdict(self), _stamps(Path(self.where))], sort_keys=True, default=repr)
+        # A module that was loaded anew holds another object under the same name.
+        named = self.raw() if self.recognised == "callable" else None
+        stamps = [id(named), _stamps(Path(self.where))]
+        key = json.dumps([asdict(self), stamps], sort_keys=True, default=repr)
         if key not in _OPENED:
-            model = adapt(self.raw(), Path(self.where).name)
+            model = adapt(self.raw() if named is None else named, Path(self.shown).name)
             if self.classes is not None:
                 model = _with_classes(model, self.classes)
             _OPENED[key] = model
         return _OPENED[key]
 
-    def fingerprint(self) -> str:
-        """SHA-256 of the file's or the directory's content; of others the address itself."""
+    def fingerprint(self) -> str | None:
+        """SHA-256 of the file's or the directory's content; None for code and for a server."""
         place = Path(self.where)
         if self.recognised in ("endpoint", "callable"):
-            return self.where
-        require(place.exists(), f"There is no file {place}.")
+            return None
+        _require_place(place, folder=place.is_dir())
         if place.is_file():
             return tables.file_sha256(place)
         digest = hashlib.sha256()
@@ -104,30 +117,21 @@ class Source:
 
     def described(self) -> dict[str, str]:
         """What a result says of the model: its name, and the digest of its file if it has one."""
-        if self.recognised in ("endpoint", "callable"):
-            return {"name": self.where.split("?")[0]}
-        return {"name": Path(self.where).name, "sha256": self.fingerprint()}
-
-
-def identity(model: Any) -> str:
-    """What names a model in a kept piece: its file's digest, or that of its parameters.
-
-    Only scikit-learn's own classes are named by their parameters: the code of others may change.
-    """
-    if isinstance(model, Source):
-        how = {k: v for k, v in asdict(model).items() if k not in ("where", "trust")}
-        return json.dumps([model.fingerprint(), how], sort_keys=True, default=str)
-    if type(model).__module__.startswith("sklearn."):
-        import joblib
-
-        return str(joblib.hash(model))
-    raise InputError(
-        f"What a {type(model).__name__} answered cannot be named, so it cannot be kept: give the "
-        "model as a file, or keep nothing."
-    )
+        content = self.fingerprint()
+        return {"name": self.shown if content is None else Path(self.where).name} | (
+            {} if content is None else {"sha256": content}
+        )
 
 
 _OPENED: dict[str, Model] = {}
+
+
+def _require_place(place: Path, *, folder: bool) -> None:
+    """InputError unless there is a file, or a folder of files that no link leads out of."""
+    if folder and place.is_dir():
+        budgets.require_folder(place)
+    else:
+        budgets.require_file(place)
 
 
 def _stamps(place: Path) -> list[tuple[str, int, int]]:
@@ -159,23 +163,23 @@ def recognise(where: str) -> str:
         return SUFFIXES[suffix]
     if callables.is_address(where) and not place.exists():
         return "callable"
-    require(place.exists(), f"There is no file {where}.")
+    require(place.exists(), f"There is no file {addresses.shown(where)}.")
     if suffix in REFUSED:
         raise InputError(
-            f"{where} is in a form that can run any code on this machine when it is loaded, or "
-            "that its own library has given up. Save a network with torch.export (.pt2) or as "
-            "safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
+            f"{addresses.shown(where)} is in a form that can run any code on this machine when it "
+            "is loaded, or that its own library has given up. Save a network with torch.export "
+            "(.pt2) or as safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
         )
     raise InputError(
-        f"Cannot tell what kind of model {where} is. Known are {', '.join(SUFFIXES)}, .json, "
-        "directories of Hugging Face, http(s) addresses and module:name; or say it: one of "
-        f"{', '.join(KINDS)}."
+        f"Cannot tell what kind of model {addresses.shown(where)} is. Known are "
+        f"{', '.join(SUFFIXES)}, .json, directories of Hugging Face, http(s) addresses and "
+        f"module:name; or say it: one of {', '.join(KINDS)}."
     )
 
 
 def _json_kind(place: Path) -> str:
     """XGBoost's and CatBoost's JSON are told apart by their first keys."""
-    require(place.exists(), f"There is no file {place}.")
+    budgets.require_file(place)
     try:
         found = json.loads(place.read_bytes())
     except (ValueError, RecursionError) as error:
