@@ -15,6 +15,7 @@ SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
 LEVEL = {
     "errors": 0,
+    "content": 0.5,
     "stored": 0.5,
     "threads": 0.5,
     "tables": 1,
@@ -22,6 +23,8 @@ LEVEL = {
     "trials": 1,
     "curves": 1,
     "versions": 1,
+    "arranged": 1.5,
+    "subset": 1.5,
     "pieces": 2,
     "work": 2,
     "bounds": 2,

@@ -169,6 +169,7 @@ def audit_pools(
         pools=(int((pools.truth > 0).sum()), int((pools.truth < 0).sum())),
         reads_text=pools.text and pools.propensity is None,
         subset=pools.subset,
+        rows=pools.rows,
     )
     known = None
     if pools.propensity is not None:

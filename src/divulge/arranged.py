@@ -1,0 +1,64 @@
+"""Rows in the order of their content, whatever order they came in.
+
+Games draw at random from tables, by a generator that is seeded: the draw is then a function of the
+seed and of the order of the rows. So every game first arranges its rows by their content
+(``content.keys``). Shuffling a table, cutting it into files or storing it in another format changes
+nothing, and is no second draw that no seed records.
+
+This leaves every draw as valid as it was. Arranging is done before the first coin, and a draw is
+valid for a table in any fixed order: coins are independent of everything, and a shuffle of a pool
+is uniform whatever its order was. The keys need not be random for that, and may depend on any
+value, on scores and truths too. Rows with equal keys are equal: their mutual order plays no part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from divulge import content
+from divulge.errors import InputError
+from divulge.tables import Frame
+
+Rows = npt.NDArray[np.integer[Any]]
+
+
+def order_of(
+    frame: Frame,
+    columns: Collection[str],
+    last: npt.NDArray[Any] | None = None,
+    also: Collection[str] = (),
+) -> Rows:
+    """The rows by the content of these columns; among equals by ``last``, then by ``also``.
+
+    A column among ``also`` matters to equal rows only: it may be a number that follows the order.
+    """
+    by = [content.keys(frame, columns)]
+    by += [] if last is None else [last]
+    by += [content.keys(frame, also)] if also else []
+    return np.lexsort(by[::-1]) if len(by) > 1 else np.argsort(by[0], kind="stable")
+
+
+def arranged(frame: Frame, order: Rows) -> Frame:
+    """The rows of a table in another order."""
+    return nw.maybe_reset_index(frame[order])
+
+
+@contextmanager
+def rows_named(rows: Rows) -> Iterator[None]:
+    """Errors about a row of an arranged table say which row of the table given it is."""
+
+    def given(found: re.Match[str]) -> str:
+        at = int(found[1])
+        return f"row {int(rows[at])}" if at < len(rows) else found[0]
+
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(re.sub(r"\brow (\d+)\b", given, str(error))) from error.__cause__
