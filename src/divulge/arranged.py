@@ -14,7 +14,7 @@ value, on scores and truths too. Rows with equal keys are equal: their mutual or
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,14 +51,19 @@ def arranged(frame: Frame, order: Rows) -> Frame:
 
 
 @contextmanager
-def rows_named(rows: Rows) -> Iterator[None]:
-    """Errors about a row of an arranged table say which row of the table given it is."""
+def rows_named(rows: Rows, others: Mapping[str, Rows] | None = None) -> Iterator[None]:
+    """Errors about a row of an arranged table say which row of the table given it is.
 
-    def given(found: re.Match[str]) -> str:
-        at = int(found[1])
-        return f"row {int(rows[at])}" if at < len(rows) else found[0]
-
+    ``others`` are further tables, by the words that name them in an error.
+    """
     try:
         yield
     except InputError as error:
-        raise type(error)(re.sub(r"\brow (\d+)\b", given, str(error))) from error.__cause__
+        message = str(error)
+        found = next((r for words, r in (others or {}).items() if words in message), rows)
+
+        def given(match: re.Match[str]) -> str:
+            at = int(match[1])
+            return f"row {int(found[at])}" if at < len(found) else match[0]
+
+        raise type(error)(re.sub(r"\brow (\d+)\b", given, message)) from error.__cause__

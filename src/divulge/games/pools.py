@@ -238,9 +238,7 @@ def _read(sources: Sequence[_Source], plan: _Plan, most: int | None) -> Read:
     return _joined(_frames(sources, found), plan, numbers, sum(totals))
 
 
-def _sampled(
-    source: _Source, place: int, plan: _Plan, most: int
-) -> tuple[subset.Groups, int]:
+def _sampled(source: _Source, place: int, plan: _Plan, most: int) -> tuple[subset.Groups, int]:
     """Rows of one table that may be among those used, and how many it has; all are checked."""
     import pyarrow as pa
 
