@@ -41,8 +41,6 @@ class Groups:
     luck: Keys = field(repr=False)
     """The number that the record drew."""
     truth: npt.NDArray[np.int8] = field(repr=False)
-    whole: Keys = field(repr=False)
-    """The content of all columns, of which the model may read more than make up the record."""
     rows: npt.NDArray[np.int64] = field(repr=False)
     count: Counts = field(repr=False)
 
@@ -54,18 +52,15 @@ class Groups:
         first: int,
         *,
         record: Collection[str],
-        also: Collection[str],
         seed: int,
     ) -> Groups:
         """Every row a group of its own; ``first`` is the number of the first row."""
         import pyarrow as pa
 
-        keys = content.keys(table, record)
-        whole = content.keys(table, also) if also else keys
-        rows = np.arange(first, first + keys.size)
-        ones = np.ones(keys.size, dtype=np.int64)
+        luck = content.mixed(content.keys(table, record), _STREAM + seed)
+        rows = np.arange(first, first + luck.size)
         held = table if isinstance(table, pa.Table) else None
-        return cls(held, content.mixed(keys, _STREAM + seed), truth, whole, rows, ones)
+        return cls(held, luck, truth, rows, np.ones(luck.size, dtype=np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[Groups]) -> Groups:
@@ -74,7 +69,7 @@ class Groups:
 
         batches = [b for part in parts for b in part.table.to_batches()]
         table = pa.Table.from_batches(batches, parts[0].table.schema).unify_dictionaries()
-        arrays = ("luck", "truth", "whole", "rows", "count")
+        arrays = ("luck", "truth", "rows", "count")
         return cls(table, *(np.concatenate([getattr(p, a) for p in parts]) for a in arrays))
 
     def __len__(self) -> int:
@@ -84,40 +79,35 @@ class Groups:
         """Some of the groups."""
         import pyarrow as pa
 
-        arrays = (self.luck[at], self.truth[at], self.whole[at], self.rows[at], self.count[at])
+        arrays = (self.luck[at], self.truth[at], self.rows[at], self.count[at])
         return Groups(None if self.table is None else self.table.take(pa.array(at)), *arrays)
 
     def lowest(self, most: int) -> Groups:
         """The ``most`` records with the smallest numbers, equal rows made one group, in order."""
-        order = np.lexsort((self.rows, self.whole, self.truth, self.luck))
-        new = np.ones(order.size, dtype=bool)
-        for values in (self.luck, self.truth, self.whole):
-            sorted_ = values[order]
-            step = sorted_[1:] != sorted_[:-1]
-            new[1:] = step if values is self.luck else new[1:] | step
-        firsts = np.flatnonzero(new)
+        order = np.lexsort((self.rows, self.truth, self.luck))
+        luck, truth = self.luck[order], self.truth[order]
+        new = (luck[1:] != luck[:-1]) | (truth[1:] != truth[:-1])
+        firsts = np.flatnonzero(np.concatenate([[True], new]))
         count = np.add.reduceat(self.count[order], firsts)
-        luck = self.luck[order][firsts]
+        luck = luck[firsts]
         record = np.cumsum(np.concatenate([[False], luck[1:] != luck[:-1]]))
         stay = record < most
         kept = self.take(order[firsts[stay]])
-        return Groups(kept.table, kept.luck, kept.truth, kept.whole, kept.rows, count[stay])
+        return Groups(kept.table, kept.luck, kept.truth, kept.rows, count[stay])
 
 
 class Sample:
     """Rows that may stay, gathered batch by batch."""
 
-    def __init__(self, most: int, seed: int, record: Collection[str], also: Collection[str]):
-        self.most, self.seed, self.record, self.also = most, seed, record, also
+    def __init__(self, most: int, seed: int, record: Collection[str]) -> None:
+        self.most, self.seed, self.record = most, seed, record
         self.total = 0
         self.limit = np.uint64(2**64 - 1)
         self.held: list[Groups] = []
 
     def add(self, table: Any, truth: npt.NDArray[np.int8]) -> None:
         """The next rows, as an Arrow table."""
-        found = Groups.of(
-            table, truth, self.total, record=self.record, also=self.also, seed=self.seed
-        )
+        found = Groups.of(table, truth, self.total, record=self.record, seed=self.seed)
         self.total += len(found)
         stay = np.flatnonzero(found.luck <= self.limit)
         if stay.size:
@@ -139,11 +129,10 @@ def drawn(parts: Sequence[Groups], most: int, seed: int) -> list[Groups]:
     luck = np.concatenate([part.luck for part in parts])
     low = np.unique(luck)[:most]
     at = np.flatnonzero(luck <= low[-1])
-    truth, whole, count = (
-        np.concatenate([getattr(part, name) for part in parts])[at]
-        for name in ("truth", "whole", "count")
+    truth, count = (
+        np.concatenate([getattr(part, name) for part in parts])[at] for name in ("truth", "count")
     )
-    order = np.lexsort((whole, truth, luck[at]))  # the same in whatever order the rows came
+    order = np.lexsort((truth, luck[at]))  # the same in whatever order the rows came
     at, count = at[order], count[order]
     if count.sum() > most:
         rng = np.random.default_rng([_STREAM, seed])

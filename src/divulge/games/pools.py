@@ -119,20 +119,17 @@ def read_pools(
         finite += tables.expand(shared, given, where)
     tables.require_columns(shared, finite, where)
     used = [*single, *finite, *names]
-    asked = [*finite, *names, label, text]
     plan = _Plan(
         columns=tuple(shared.columns if model is not None else dict.fromkeys(used)),
         truth=None if apart else truth,
         finite=tuple(finite),
         features=tuple(names),
-        record=tuple(c for c in asked if c is not None and c in shared.columns),
-        also=() if model is None else tuple(c for c in shared.columns if c != truth),
         seed=seed,
     )
     fitting = AT_MOST // (len(names) + PER_ROW) if names else None
     frame, truths, numbers, total = _read(sources, plan, fitting if rows is None else rows)
     check_both_kinds(truths, "the input" if apart else repr(truth))
-    order = order_of(frame, plan.record or plan.also, truths, plan.also)
+    order = order_of(frame, names or plan.record, truths, plan.record if names else ())
     frame, truths = arranged(frame, order), truths[order]
     numbers = order if numbers is None else numbers[order]
     with rows_named(numbers):
@@ -200,11 +197,12 @@ class _Plan:
     """None: members and non-members are tables apart."""
     finite: tuple[str, ...]
     features: tuple[str, ...]
-    record: tuple[str, ...]
-    """What makes up a record: all that is used of it but its truth."""
-    also: tuple[str, ...]
-    """What a model may read besides."""
     seed: int
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """What makes up a record: all that is read of it but its truth."""
+        return tuple(c for c in self.columns if c != self.truth)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -248,11 +246,9 @@ def _sampled(source: _Source, place: int, plan: _Plan, most: int) -> tuple[subse
         if len(frame) > most:
             check(frame, 0)
         truth = plan.truths(frame, place)
-        groups = subset.Groups.of(
-            frame, truth, 0, record=plan.record or plan.also, also=plan.also, seed=plan.seed
-        )
+        groups = subset.Groups.of(frame, truth, 0, record=plan.record, seed=plan.seed)
         return groups, len(frame)
-    sample = subset.Sample(most, plan.seed, plan.record or plan.also, plan.also)
+    sample = subset.Sample(most, plan.seed, plan.record)
     for batch in source.table.batches(plan.columns):
         check(pa.Table.from_batches([batch]), sample.total)
         table = pa.Table.from_batches([stored.coded(batch, plan.words)])

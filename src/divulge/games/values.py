@@ -154,7 +154,8 @@ def read_records(
 
 def _order(frame: Frame, names: Sequence[str | None], prefixes: tuple[str, ...]) -> Rows:
     """The order of the rows by all that is used of them."""
-    return order_of(frame, [c for c in frame.columns if c in names or c.startswith(prefixes)])
+    used = [c for c in frame.columns if c in names]
+    return order_of(frame, used, also=[c for c in frame.columns if c.startswith(prefixes)])
 
 
 def _normalised(probabilities: Array) -> Array:
