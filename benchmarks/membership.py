@@ -1,8 +1,8 @@
 """Power and scale of membership audits under shift, against the published form in one run.
 
-    python benchmarks/membership.py [power] [bootstrap] [scale --rows 1000000]
+    python benchmarks/membership.py [power] [bootstrap] [scale --rows 1000000] [seeds]
 
-Without words all three run.
+Without words the first three run.
 """
 
 from __future__ import annotations

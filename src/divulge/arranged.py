@@ -39,10 +39,18 @@ def order_of(
 
     A column among ``also`` matters to equal rows only: it may be a number that follows the order.
     """
-    by = [content.keys(frame, columns)]
-    by += [] if last is None else [last]
-    by += [content.keys(frame, also)] if also else []
-    return np.lexsort(by[::-1]) if len(by) > 1 else np.argsort(by[0], kind="stable")
+    first = content.keys(frame, columns)
+    order = np.argsort(first)  # a sort by two keys is slower: only ties need the others
+    found = first[order]
+    tied = np.zeros(order.size, dtype=bool)
+    tied[1:] = found[1:] == found[:-1]
+    tied[:-1] |= tied[1:]
+    if tied.any() and (also or last is not None):
+        some = order[tied]
+        by = [content.keys(arranged(frame, some), also)] if also else []
+        by += [] if last is None else [last[some]]
+        order[tied] = some[np.lexsort((*by, first[some]))]
+    return order
 
 
 def arranged(frame: Frame, order: Rows) -> Frame:
