@@ -146,7 +146,7 @@ def test_a_later_block_of_a_csv_may_be_finer_or_bad(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     rows = [f"{i % 2},{i}" for i in range(2000)]
     path.write_text("member,loss\n" + "\n".join(rows) + "\n1,0.5\n")
-    assert _pools(path).score[-1, 0] == -0.5
+    assert -0.5 in _pools(path).score[:, 0]
     path.write_text("member,loss\n" + "\n".join(rows) + "\n1,low\n")
     with pytest.raises(InputError, match=r"Cannot read .*low"):
         _pools(path)
@@ -176,48 +176,93 @@ def test_the_fingerprint_of_a_folder_follows_names_and_content(tmp_path):
     assert len({first, renamed, stored.fingerprint(path)}) == 3
 
 
-def subset_of(source, seed=0, rows=150):
-    return _pools(source, rows=rows, seed=seed).subset
+def losses_of(source, seed=0, rows=150, **more):
+    """The scores of the rows that are used, and their truths, in the order of the pools."""
+    found = _pools(source, rows=rows, seed=seed, **more)
+    assert found.subset.used == len(found.truth) == rows
+    return found.score[:, 0].astype(np.float32), found.truth
 
 
 @pytest.mark.parametrize("kind", ["row groups", "csv", "folder", "hive"])
-def test_the_subset_depends_on_the_seed_and_the_row_numbers_alone(kind, tmp_path, monkeypatch):
+def test_the_subset_depends_on_the_seed_and_the_records_alone(kind, tmp_path, monkeypatch):
     table = scores()
-    expected = np.sort(np.argsort(stored.numbers_of_rows(0).random(1000))[:150])
-    path = write(table, tmp_path, kind)
+    table = table.set_column(2, "loss", table["loss"].cast(pa.float64()))
+    expected = losses_of(table)
+    shuffled = table.take(np.random.default_rng(1).permutation(1000))
+    path = write(shuffled, tmp_path, kind)
     for batch in (128, 50, 1000):
         monkeypatch.setattr(stored, "BATCH", batch)
-        found = _pools(path, rows=150)
-        np.testing.assert_array_equal(found.subset.rows, expected)
-        np.testing.assert_array_equal(
-            -found.score[:, 0].astype(np.float32), table["loss"].to_numpy()[expected]
-        )
+        for found, those in zip(losses_of(path), expected, strict=True):
+            np.testing.assert_array_equal(found, those)
     turned = ["test" if v == "train" else "train" for v in table["member"].to_pylist()]
-    other = scores(seed=5).set_column(1, "member", pa.array(turned))
-    np.testing.assert_array_equal(subset_of(other).rows, expected)
-    assert not np.array_equal(subset_of(table, seed=1).rows, expected)
+    other = table.set_column(1, "member", pa.array(turned))
+    np.testing.assert_array_equal(losses_of(other)[0], expected[0])
+    np.testing.assert_array_equal(losses_of(other)[1], -expected[1])
+    assert not np.array_equal(losses_of(table, seed=1)[0], expected[0])
+
+
+@pytest.mark.parametrize("levels", [2, 40])
+def test_rows_that_are_equal_stay_in_proportion(levels, tmp_path, monkeypatch):
+    """Where all distinct records fit, their rows are a uniform sample: none is lost for another."""
+    monkeypatch.setattr(stored, "BATCH", 3000)
+    rng = np.random.default_rng(0)
+    member = rng.random(20_000) < 0.5
+    loss = rng.integers(0, levels, 20_000)
+    table = pa.table({"member": member, "loss": loss})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path)
+    used, truth = losses_of(path, rows=4000)
+    for level in range(levels):
+        here = -used == level
+        assert abs(here.sum() - 4000 / levels) < 5 * np.sqrt(4000 / levels)
+        assert abs(truth[here].mean()) < 6 / np.sqrt(here.sum())
+    order = rng.permutation(20_000)
+    for found, those in zip(losses_of(table.take(order), rows=4000), (used, truth), strict=True):
+        np.testing.assert_array_equal(found, those)
+
+
+def test_members_and_others_that_are_equal_stay_or_go_together(tmp_path, monkeypatch):
+    """A record that stands in the table very often: its truths keep their odds in every subset."""
+    monkeypatch.setattr(stored, "BATCH", 2500)
+    rng = np.random.default_rng(0)
+    often = np.arange(6000) < 3000
+    loss = np.where(often, 7.0, rng.normal(size=6000))
+    member = rng.random(6000) < np.where(often, 0.7, 0.5)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"member": member, "loss": loss}), path)
+    shares = []
+    for seed in range(60):
+        used, truth = losses_of(path, seed=seed, rows=900)
+        here = used == -7.0
+        assert here.sum() in (0, *range(600, 800))
+        shares += [float((truth[here] > 0).mean())] if here.any() else []
+    assert 5 < len(shares) < 35
+    assert abs(np.mean(shares) - 0.7) < 0.02
+    assert np.std(shares) < 0.04
 
 
 def test_every_row_is_as_likely_to_stay():
     table = scores(60).select(["member", "loss"])
+    losses = np.sort(-table["loss"].to_numpy())
     stays = np.zeros(60)
     for seed in range(400):
-        stays[subset_of(table, seed=seed, rows=20).rows] += 1
+        stays[np.searchsorted(losses, losses_of(table, seed=seed, rows=20)[0])] += 1
     assert stays.sum() == 400 * 20
     expected = 400 / 3
     assert ((stays - expected) ** 2 / (expected * 2 / 3)).sum() < 100  # chi-square, 59 degrees
 
 
-def test_two_tables_are_one_numbering(tmp_path):
-    table = scores().drop_columns(["member"])
+def test_tables_apart_are_one_table(tmp_path):
+    table = scores()
+    member = table["member"].to_numpy() == "train"
+    expected = losses_of(table)
+    alone = table.drop_columns(["member"])
     ins, outs = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    pq.write_table(table.slice(0, 700), ins)
-    pq.write_table(table.slice(700), outs)
-    found = _pools(None, members=ins, nonmembers=outs, rows=150)
-    expected = np.sort(np.argsort(stored.numbers_of_rows(0).random(1000))[:150])
-    np.testing.assert_array_equal(found.subset.rows, expected)
-    np.testing.assert_array_equal(found.truth, np.where(expected < 700, 1, -1))
-    np.testing.assert_array_equal(-found.score[:, 0], table["loss"].to_numpy()[expected])
+    pq.write_table(alone.filter(pa.array(member)), ins)
+    pq.write_table(alone.filter(pa.array(~member)), outs)
+    apart = losses_of(None, members=ins, nonmembers=outs)
+    for found, those in zip(apart, expected, strict=True):
+        np.testing.assert_array_equal(found, those)
 
 
 def test_features_limit_the_rows_and_the_result_says_so(monkeypatch):

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import __version__, chunked, tables
+from divulge.arranged import arranged, order_of
 from divulge.attacks import registry
 from divulge.attacks.base import Attack, Observed
 from divulge.attacks.observe import Question, observe, packed, unpacked
@@ -145,8 +146,9 @@ def prepared(
     sample, name = None, None
     if population is not None:
         read = tables.read(population)
-        sample = observe(question, read, needs, where="the population", outside=True)
         name = tables.fingerprint(population, read, "population")["sha256"]
+        read = arranged(read, order_of(read, read.columns))  # attacks may draw folds of it
+        sample = observe(question, read, needs, where="the population", outside=True)
     seen = observe(question, first, needs, population=sample)
     if every:
         wanted = [attack for attack in wanted if not attack.missing(seen)]
@@ -232,9 +234,14 @@ def _ask(job: Job, chunk: Any) -> dict[str, npt.NDArray[Any]]:
 
 def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Scored]:
     """Scores of the attacks that look at all records together, beside the others."""
-    seen = unpacked([found for _, found in whole], job.question, [c for c, _ in whole])
+    records = tables.concat([chunk for chunk, _ in whole])
+    order = order_of(records, records.columns)  # attacks add up, and learn, in that order
+    seen = unpacked([found for _, found in whole], job.question, [records])
+    parts = {name: values[order] for name, values in packed(seen).items()}
+    seen = unpacked([parts], job.question, [arranged(records, order)])
+    back = np.argsort(order)
     pooled = {
-        a.name: a(replace(seen, population=job.population))
+        a.name: a(replace(seen, population=job.population))[back]
         for a in map(registry.find, job.attacks)
         if a.pooled
     }

@@ -1,30 +1,19 @@
 """How is a table larger than memory read? In batches, the columns that are needed, from disk.
 
 A Parquet or CSV file, or a folder of Parquet files (also in hive partitions, ``member=1/...``).
-Where not every row fits, a random subset is kept in one pass: every row gets a uniform number from
-the seed and its row number alone, and the rows with the smallest numbers stay. Neither the truths
-nor any other value has a part in that choice, nor how the rows are cut into files and batches.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from divulge import budgets, parquet
 from divulge.errors import InputError, require
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
-Check = Callable[[Any, int], None]
-"""Called with every batch as a table and the number of its first row; raises InputError."""
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".tsv", ".txt")
@@ -32,7 +21,6 @@ BATCH = 1 << 18
 """Rows read at once."""
 BLOCK = 1 << 26
 """Bytes of a CSV file read at once; the types of its columns are told from the first block."""
-_STREAM = 0x726F7773
 
 
 @dataclass(frozen=True)
@@ -72,19 +60,9 @@ class Stored:
         """Every row of these columns; the texts of ``words`` are kept as codes."""
         import pyarrow as pa
 
-        parts = [_coded(batch, words) for batch in self.batches(columns) if batch.num_rows]
+        parts = [coded(batch, words) for batch in self.batches(columns) if batch.num_rows]
         require(len(parts) > 0, f"{self.path} has no rows.")
         return pa.Table.from_batches(parts).unify_dictionaries()
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Rows of a table that were kept, in their order, of how many, and the number each drew."""
-
-    table: Any = field(repr=False)
-    rows: Rows = field(repr=False)
-    luck: Array = field(repr=False)
-    total: int
 
 
 def open_table(path: Path) -> Stored:
@@ -164,7 +142,8 @@ def _csv(path: Path, delimiter: str) -> Any:
     return pyarrow.dataset.dataset(str(path), format=form, schema=pa.schema(wider))
 
 
-def _coded(batch: Any, words: Collection[str]) -> Any:
+def coded(batch: Any, words: Collection[str]) -> Any:
+    """A batch with the texts of these columns as codes."""
     import pyarrow as pa
 
     for name in words:
@@ -173,58 +152,6 @@ def _coded(batch: Any, words: Collection[str]) -> Any:
             at = batch.schema.get_field_index(name)
             batch = batch.set_column(at, name, column.dictionary_encode())
     return batch
-
-
-def numbers_of_rows(seed: int) -> np.random.Generator:
-    """Row i draws the i-th number of this generator, which serves nothing else."""
-    return np.random.default_rng([_STREAM, seed])
-
-
-def smallest(luck: Array, most: int) -> Rows:
-    """Which rows drew the ``most`` smallest numbers, in the order of the rows."""
-    if luck.size <= most:
-        return np.arange(luck.size)
-    return np.sort(np.argpartition(luck, most - 1)[:most])
-
-
-def read_some(
-    stored: Stored,
-    columns: Sequence[str],
-    *,
-    most: int,
-    rng: np.random.Generator,
-    check: Check,
-    words: Collection[str] = (),
-) -> Kept:
-    """The ``most`` rows that draw the smallest numbers; never more than twice as many are held.
-
-    Every row is checked, also where it is not kept.
-    """
-    import pyarrow as pa
-
-    held: list[tuple[Any, Rows, Array]] = []
-    total, size, limit = 0, 0, 1.0
-
-    def joined() -> tuple[Any, Rows, Array]:
-        table = pa.Table.from_batches([b for part in held for b in part[0].to_batches()])
-        rows, luck = (np.concatenate([part[k] for part in held]) for k in (1, 2))
-        stay = smallest(luck, most)
-        return table.unify_dictionaries().take(stay), rows[stay], luck[stay]
-
-    for batch in stored.batches(columns):
-        check(pa.Table.from_batches([batch]), total)
-        drawn = rng.random(batch.num_rows)
-        stay = np.flatnonzero(drawn < limit)
-        if stay.size:
-            some = pa.Table.from_batches([_coded(batch.take(pa.array(stay)), words)])
-            held.append((some, stay + total, drawn[stay]))
-        total += batch.num_rows
-        size += stay.size
-        if size > 2 * most:
-            held = [joined()]
-            size, limit = most, float(held[0][2].max())
-    require(total > 0, f"{stored.path} has no rows.")
-    return Kept(*joined(), total)
 
 
 def release() -> None:

@@ -425,7 +425,7 @@ def broken(**changes):
         (
             broken(p_0=np.full(500, 0.9), p_1=np.full(500, 0.3)),
             {},
-            r"sum to 1\. Found 1\.2 in row 0",
+            r"sum to 1\. Found 1\.2 in row \d+ \(500 of 500 rows\)",
         ),
         (broken(p_0=np.full(500, -0.1)), {}, "'p_0' of the table must hold probabilities"),
         (broken(p_0=np.full(500, np.nan)), {}, "'p_0' of the table must be finite"),

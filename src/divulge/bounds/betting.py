@@ -19,7 +19,7 @@ testing, and the bound may be read, and the game stopped, after any trial.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,8 @@ class BettingResult:
     """Wealth against "nothing leaks" (epsilon 0) after each block; capped at 1e30."""
     blocks: npt.NDArray[np.int64] = field(repr=False)
     step: float = GRID_STEP
+    e_values: Array | None = field(default=None, repr=False)
+    """Stopped wealths for the combination with other games, where they were asked for."""
 
     @property
     def leak(self) -> bool:
@@ -64,6 +66,15 @@ class BettingResult:
     def running_bound(self) -> tuple[npt.NDArray[np.int64], Array]:
         """(revealed trials, bound) after each block, to be plotted."""
         return self.blocks, np.array([self.running(int(n)) for n in self.blocks])
+
+
+@dataclass(frozen=True)
+class Stop:
+    """E-values for a combination of games: when a wealth is stopped, and what is allowed for."""
+
+    goal: float
+    shift: float = 0.0
+    """The j-th e-value is that of epsilon = shift + j steps."""
 
 
 class _Game:
@@ -119,6 +130,30 @@ class _Game:
     def epsilon(self) -> float:
         return max(0, len(self.rejected_at) - 1) * self.step
 
+    def e_values(self, stop: Stop) -> Array:
+        """The wealth stopped at the goal, for ``stop.shift`` and every step above it.
+
+        Beyond the first that is below 1 nothing is worth the time: 0 is an e-value as well.
+        """
+        from divulge.bounds import compiled
+
+        found: list[float] = []
+        while len(found) * self.step + stop.shift <= self.end and (not found or found[-1] >= 1.0):
+            wealth = np.ones_like(self.wealth)
+            at = compiled.ruin_or_reach(
+                self.odds,
+                self.direction,
+                self.size,
+                self.denominator,
+                len(found) * self.step + stop.shift,
+                stop.goal,
+                wealth,
+                0,
+                self.revealed,
+            )
+            found.append(stop.goal if at >= 0 else float(wealth.mean()))
+        return np.array(found)
+
     def wealth_against_no_leak(self, blocks: list[int]) -> Array:
         """The wealth at epsilon 0 as if the game had gone on after it was rejected."""
         total = np.zeros(self.wealth.size)
@@ -147,6 +182,7 @@ def bet(
     known: int = 0,
     stop_at: float | None = None,
     step: float = GRID_STEP,
+    e_values: Stop | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> BettingResult:
     """Bet on the truths, learning from the revealed ones; trials are revealed in random order.
@@ -158,7 +194,8 @@ def bet(
 
     Where scores or log-odds were themselves learned from revealed trials, give that ``order`` of
     revelation (a permutation of the trials) and the number ``known`` of trials at its head on which
-    nothing is staked.
+    nothing is staked. ``e_values`` asks for those of this game, to be combined with others
+    (``bounds/seeds.py``).
     """
     x, s, prior = _check(scores, truths, log_odds, error)
     require(combine in ("likelihood", "average"), f"Unknown combination {combine!r}.")
@@ -197,7 +234,8 @@ def bet(
             progress(stop, s.size)
         if stop_at is not None and game.epsilon >= stop_at:
             break
-    return _result(game, error, blocks)
+    found = _result(game, error, blocks)
+    return found if e_values is None else replace(found, e_values=game.e_values(e_values))
 
 
 def bet_given(

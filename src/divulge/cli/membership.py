@@ -70,6 +70,9 @@ def command(
         typer.Option(help="Use at most so many rows, chosen at random. Default: what fits."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Fixes the draw and the order of revelation.")] = 0,
+    seeds: Annotated[
+        int, typer.Option(help="Draw so often, by seed, seed + 1, ...: combined, with the spread.")
+    ] = 1,
     n_jobs: options.NJobs = -1,
     backend: options.Backend = "loky",
     address: options.Address = None,
@@ -114,6 +117,7 @@ def command(
             bootstrap=bootstrap,
             rows=rows,
             rng=seed,
+            seeds=seeds,
             n_jobs=n_jobs,
             backend=backend,
             address=address,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import Rows
 from divulge.errors import InputError, require
 from divulge.exposure.covariance import Array, slices
 from divulge.tables import Frame
@@ -32,8 +33,13 @@ class Records:
         return Records(np.ascontiguousarray(self.matrix[:, keep]), names)
 
 
-def read_records(frame: Frame, columns: Sequence[str], where: str) -> Records:
-    """Numbers as floats, lists of numbers one column per place; InputError for anything else."""
+def read_records(
+    frame: Frame, columns: Sequence[str], where: str, order: Rows | None = None
+) -> Records:
+    """Numbers as floats, lists of numbers one column per place; InputError for anything else.
+
+    The rows are put in this ``order``, by default that of the table.
+    """
     require(len(columns) > 0, f"Name at least one feature column of {where}.")
     parts: list[Any] = []
     names: list[str] = []
@@ -53,17 +59,18 @@ def read_records(frame: Frame, columns: Sequence[str], where: str) -> Records:
                 "(for instance 0 and 1 for all categories but one), or leave it out of the "
                 "features."
             )
-    return Records(_side_by_side(parts, len(frame), len(names)), tuple(names))
+    return Records(_side_by_side(parts, len(frame), len(names), order), tuple(names))
 
 
-def _side_by_side(parts: list[Any], rows: int, columns: int) -> Array:
+def _side_by_side(parts: list[Any], rows: int, columns: int, order: Rows | None) -> Array:
     """Blocks of rows, so that columns are not written with a stride over the whole matrix."""
     out = np.empty((rows, columns))
     for s in slices(rows, columns):
         place = 0
+        some = s if order is None else order[s]
         for part in parts:
             wide = 1 if part.ndim == 1 else part.shape[1]
-            out[s, place : place + wide] = part[s].reshape(-1, wide)
+            out[s, place : place + wide] = part[some].reshape(-1, wide)
             place += wide
     return out
 

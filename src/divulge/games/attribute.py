@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from divulge.arranged import rows_named
 from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
 from divulge.errors import CannotConclude, InputError, require, require_probability
 from divulge.games import attribute_bounds, attribute_findings
@@ -97,19 +98,20 @@ def attribute(
         records.log_proxy is not None or (tau is None and not proxy_exact),
         f"There is no proxy to vouch for: give columns {proxy}<class> or a proxy model.",
     )
-    return audit_records(
-        records,
-        proxy_exact=proxy_exact,
-        tau=tau,
-        score=score,
-        power=power,
-        repetitions=repetitions,
-        deltas=deltas,
-        error=error,
-        seed=rng,
-        command=command,
-        progress=progress,
-    )
+    with rows_named(records.rows if records.rows is not None else np.arange(records.training)):
+        return audit_records(
+            records,
+            proxy_exact=proxy_exact,
+            tau=tau,
+            score=score,
+            power=power,
+            repetitions=repetitions,
+            deltas=deltas,
+            error=error,
+            seed=rng,
+            command=command,
+            progress=progress,
+        )
 
 
 @single

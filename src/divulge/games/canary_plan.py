@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import __version__, tables
+from divulge.arranged import Rows, order_of
 from divulge.errors import InputError, require, require_probability
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
@@ -216,8 +217,9 @@ def plan(
     )
     choose, flip, shuffle = np.random.default_rng(rng).spawn(3)
     each = noise * float(np.sqrt(mean_of))
-    values, names = _exposures(frame, strategy, features, id, reference, gradients, each)
-    rows = shuffle.permutation(most_exposed(values, count, choose))
+    order = order_of(frame, frame.columns)  # the plan is the same however the data are sorted
+    values, names = _exposures(frame, order, strategy, features, id, reference, gradients, each)
+    rows = order[shuffle.permutation(most_exposed(values, count, choose))]
     included = flip.random(count) < probability
     details: dict[str, Any] = {"features": names, "noise": noise, "averaged": mean_of}
     if reference is not None:
@@ -241,6 +243,7 @@ def plan(
 
 def _exposures(
     frame: Frame,
+    order: Rows,
     strategy: str,
     features: str | Sequence[str],
     id: str | None,
@@ -248,7 +251,7 @@ def _exposures(
     gradients: Sequence[Any],
     noise: float,
 ) -> tuple[Array, list[str]]:
-    """How exposed each record is, and the columns that say so."""
+    """How exposed each record is, in this order of the rows, and the columns that say so."""
     if strategy == RANDOM:
         return np.zeros(len(frame)), []
     if len(gradients) > 0:
@@ -263,17 +266,17 @@ def _exposures(
                 same = names_of(step, id, f"gradients {k}") == names_of(frame, id, DATA)
                 require(same, f"Gradients {k} must have the ids of the data, in their order.")
         read = (
-            read_records(step, _columns(step, (), id, ""), f"gradients {k}")
+            read_records(step, _columns(step, (), id, ""), f"gradients {k}", order)
             for k, step in enumerate(steps)
         )
         return rank_sum(exposure(r.matrix, strategy, noise=noise, names=r.names) for r in read), []
     columns = _columns(frame, features, id, DATA)
-    seen = read_records(frame, columns, DATA)
+    seen = read_records(frame, columns, DATA, order)
     others = None
     if reference is not None:
         further = tables.read(reference)
         tables.require_columns(further, columns, "the reference")
-        known = read_records(further, columns, "the reference")
+        known = read_records(further, columns, "the reference", order_of(further, columns))
         require(
             known.names == seen.names, "The reference must have embeddings as long as the data's."
         )

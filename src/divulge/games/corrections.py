@@ -64,8 +64,13 @@ def audit(
     corrections: Sequence[str],
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
+    goal: float | None = None,
 ) -> Audit:
-    """One bound per correction and parameter; the headline ones are balanced and prior."""
+    """One bound per correction and parameter; the headline ones are balanced and prior.
+
+    With a ``goal`` the bets also give e-values of wealths that are stopped there, after the
+    allowance, for the combination with other draws.
+    """
     half = error / 2.0
     bounds: list[Bound] = []
     luck = rng.random(prepared.truth.size)
@@ -96,7 +101,8 @@ def audit(
         del ranked
     del unaware, luck  # a bet needs neither
     if "prior" in corrections:
-        bet = _bet(prepared, half, rng, progress)
+        stop = None if goal is None else betting.Stop(goal, prepared.allowance)
+        bet = _bet(prepared, half, rng, progress, stop)
         bounds.append(_from_bet(prepared, bet, half))
     bounds.sort(key=lambda b: not b.headline)  # what the verdict rests on comes first
     return Audit(tuple(bounds), bet, counts, kept)
@@ -319,6 +325,7 @@ def _bet(
     error: float,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None,
+    stop: betting.Stop | None,
 ) -> betting.BettingResult:
     if prepared.trim is None:  # every trial: nothing need be copied into the order of the bets
         score, truth, log_odds = prepared.bet_score, prepared.truth, prepared.bet_log_odds
@@ -336,6 +343,7 @@ def _bet(
         order=order,
         known=known,
         rng=rng,
+        e_values=stop,
         progress=progress,
     )
 

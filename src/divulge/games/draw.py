@@ -2,8 +2,10 @@
 
 A table with a fixed number of members and non-members is not a game: the last truth is determined
 by the others. So the number of trials is fixed, that many coins are flipped, and each takes the
-next record of its pool, in random order and without replacement. The coin is loaded by the sizes of
-the pools, so that both run out at about the same time; its log-odds are part of every prior.
+next record of its pool, in random order and without replacement. Pools come in the order of their
+content (``arranged.py``), so that the draw is a function of the seed and of the records. The coin
+is loaded by the sizes of the pools, so that both run out at about the same time; its log-odds are
+part of every prior.
 """
 
 from __future__ import annotations

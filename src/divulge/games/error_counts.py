@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import arranged, order_of
 from divulge.bounds.posterior import COLUMNS, check
 from divulge.errors import InputError, require
 
@@ -39,7 +40,7 @@ class ErrorCounts:
     """Counts as read, and as the posterior uses them."""
 
     rows: Array
-    """As in the table: false positives, negatives, false negatives, positives."""
+    """False positives, negatives, false negatives, positives; by content (``arranged.py``)."""
     pooled: Array
     """One row per group; the same as ``rows`` without groups. Need not be whole numbers."""
     groups: int | None
@@ -57,6 +58,7 @@ def read_counts(
     else:
         frame = tables.read(table)
     names = [_find(frame, name) for name in COLUMNS]
+    inputs = [tables.fingerprint(table, frame, "counts")]
     columns = [tables.numbers(frame, name, "the table") for name in names]
     for name, values in zip(names, columns, strict=True):
         broken = np.flatnonzero(values != np.floor(values))
@@ -65,11 +67,13 @@ def read_counts(
                 f"Column {name!r} must hold whole numbers. Found {values[broken[0]]:g} in row "
                 f"{int(broken[0])}. Give counts, not rates."
             )
-    counts = check(np.column_stack(columns))
-    inputs = [tables.fingerprint(table, frame, "counts")]
+    check(np.column_stack(columns))
+    if group is not None:
+        tables.require_columns(frame, [group], "the table")
+    frame = arranged(frame, order_of(frame, [*names, *([] if group is None else [group])]))
+    counts = np.column_stack([tables.numbers(frame, name, "the table") for name in names])
     if group is None:
         return ErrorCounts(counts, counts, None, 0.0, tuple(names)), inputs
-    tables.require_columns(frame, [group], "the table")
     keys = [str(v) for v in frame[group].to_list()]
     pooled, correlation = pool(counts, keys)
     return ErrorCounts(counts, pooled, len(pooled), correlation, tuple(names)), inputs

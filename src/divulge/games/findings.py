@@ -32,17 +32,17 @@ _BINS = 20
 class Subset:
     """Rows chosen at random where the table was too large to use all."""
 
-    rows: npt.NDArray[np.int64] = field(repr=False)
+    used: int
     total: int
 
     def said(self) -> dict[str, Any]:
         """What a reader is told."""
         return {
             "rows": self.total,
-            "used": int(self.rows.size),
-            "rule": "the rows that drew the smallest numbers, by the seed and the row number alone",
+            "used": self.used,
+            "rule": "the records that drew the smallest numbers, by the seed and their content",
             "sentence": (
-                f"{self.rows.size:,} of {self.total:,} rows were used, chosen at random before a "
+                f"{self.used:,} of {self.total:,} rows were used, chosen at random before a "
                 "truth was looked at."
             ),
         }
@@ -65,10 +65,8 @@ class Context:
     reads_text: bool = False
     """Whether the model reads a text, which features describe in part only."""
     subset: Subset | None = None
-
-    def row_numbers(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Rows of the pools as rows of the user's table."""
-        return rows if self.subset is None else self.subset.rows[rows]
+    rows: npt.NDArray[Any] | None = field(default=None, repr=False)
+    """Where the rows of the pools stand in the user's table."""
 
 
 def no_conclusion(context: Context, reason: str) -> Result:
@@ -281,7 +279,7 @@ def _trials(context: Context, audited: corrections.Audit | None) -> dict[str, An
     }
     if context.subset is not None:
         out["rows_of_the_table"] = context.subset.total
-        out["rows_used"] = int(context.subset.rows.size)
+        out["rows_used"] = context.subset.used
     if audited is not None:
         out["kept"] = int(audited.kept.size)
         if audited.balanced is not None:
@@ -297,10 +295,10 @@ def _of_the_draw(context: Context) -> dict[str, Any]:
 
 
 def _draw(context: Context) -> dict[str, Any]:
+    """The digest is of the rows' places in the order of their content."""
     digest = hashlib.sha256()
     for part in slices(len(context.drawn)):
-        rows = context.row_numbers(context.drawn.rows[part])
-        digest.update(rows.astype(np.int64).tobytes())
+        digest.update(context.drawn.rows[part].astype(np.int64).tobytes())
     return {
         "trials": len(context.drawn),
         "coin": context.drawn.coin,
@@ -310,8 +308,12 @@ def _draw(context: Context) -> dict[str, Any]:
 
 
 def _duplicates(context: Context) -> dict[str, Any]:
-    rows = context.row_numbers(context.duplicates)
-    return {"nonmembers_equal_to_a_member": int(rows.size), "first_rows": rows[:10].tolist()}
+    first = context.duplicates[:10]
+    named = first if context.rows is None else np.sort(context.rows[first])
+    return {
+        "nonmembers_equal_to_a_member": int(context.duplicates.size),
+        "first_rows": named.tolist(),
+    }
 
 
 def _overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:

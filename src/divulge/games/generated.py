@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import Rows, arranged, order_of
 from divulge.errors import InputError, require
 from divulge.games import scoring
 from divulge.games.contest import Seen, least_records
@@ -159,6 +160,7 @@ def gather(
     work: Work,
 ) -> Material:
     """Split, generate, train the helper, and ask both models about every record that is played."""
+    members, _ = _by_content(members, columns)
     rng = np.random.default_rng(work.seed)
     order = rng.permutation(len(members))
     helps = model is not None and columns.label is not None and not columns.helper
@@ -176,7 +178,7 @@ def gather(
     lessons = members[np.sort(taught)].select(*columns.record)
     if len(lessons) * len(lessons.columns) < WORTH_SHARING:
         work = replace(work, engine=SERIAL)
-    made = generated
+    made, given = generated, None
     if made is None:
         assert generator is not None
         require(
@@ -187,15 +189,18 @@ def gather(
         count = min(taught.size, MOST_HELPED) + order.size
         made = _generate(lessons, count, generator, work)
     else:
-        made = made[rng.permutation(len(made))]  # files are often sorted
+        made, given = _by_content(made, columns)
+        mixed = rng.permutation(len(made))  # files are often sorted
+        made, given = made[mixed], given[mixed]
     odd = same_schema(members.select(*columns.all), made)
     made = made.select(*columns.all)
     copies = exact_copies(members.select(*columns.record), made.select(*columns.record))
     twins = float(members.select(*columns.record).is_duplicated().to_numpy().mean())
     if copies.size > (MOST_COPIES + twins) * len(made):
+        first = int(copies[0]) if given is None else int(given[copies].min())
         raise InputError(
-            f"{copies.size} of {len(made)} generated records are exact copies of members (first: "
-            f"row {int(copies[0])}), while {twins:.1%} of the members equal another member; at "
+            f"{copies.size} of {len(made)} generated records are exact copies of members (such as "
+            f"row {first}), while {twins:.1%} of the members equal another member; at "
             f"most {MOST_COPIES:.0%} more are allowed. A copy is a member, so it cannot serve as a "
             "non-member."
         )
@@ -207,7 +212,7 @@ def gather(
     frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
     if nonmembers is not None:
         tables.require_columns(nonmembers, columns.all, "the table of real non-members")
-        frames.append(nonmembers.select(*columns.all))
+        frames.append(_by_content(nonmembers, columns)[0].select(*columns.all))
     if len(frames[1]) < least_records():
         raise InputError(
             f"{len(frames[1])} generated records are left for the game: at least "
@@ -242,6 +247,12 @@ def gather(
         generator="given" if generated is not None else generator.name if generator else "none",
         complete=model is not None and whole(played, columns.record, encoded),
     )
+
+
+def _by_content(frame: Frame, columns: Columns) -> tuple[Frame, Rows]:
+    """A table in the order of its rows' content, and where they stood."""
+    order = order_of(frame, [c for c in frame.columns if c in columns.all])
+    return arranged(frame, order), order
 
 
 def _generate(

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import Rows, order_of, rows_named
 from divulge.errors import InputError, require, require_probability
 from divulge.exposure import records as records_
 from divulge.exposure import scores
@@ -72,13 +73,13 @@ class Tables:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was computed for every record, in the order of the table given."""
+    """What was computed for every record, in the order of their content (``arranged.py``)."""
 
     leakage: Array = field(repr=False)
     columns: dict[str, Array] = field(repr=False)
     """advantage, tpr_at_<fpr> and epsilon_at_<delta>."""
     order: npt.NDArray[np.intp] = field(repr=False)
-    """Most exposed first; among equals, as in the table given."""
+    """Most exposed first; among equals, by content."""
 
     def table(self, ids: Any) -> Any:
         """An Arrow table: id, leakage and the other columns, most exposed first."""
@@ -188,8 +189,9 @@ def read_tables(
     names = tables.expand(frame, patterns, where) or [c for c in frame.columns if c != id]
     require(id not in names, f"The id column {id!r} must not be a feature.")
     tables.require_columns(other, names, there)
-    own = records_.read_records(frame, names, where)
-    theirs = records_.read_records(other, names, there)
+    order = order_of(frame, names, also=() if id is None else (id,))
+    own = records_.read_records(frame, names, where, order)
+    theirs = records_.read_records(other, names, there, order_of(other, names))
     if own.names != theirs.names:
         raise InputError(
             f"The features have {len(own.names)} columns in the data and {len(theirs.names)} in "
@@ -201,10 +203,11 @@ def read_tables(
         if flat.any():
             dropped = tuple(n for n, f in zip(own.names, flat, strict=True) if f)
             require(not flat.all(), "Every feature is constant over the reference records.")
-            _refuse_outside(own, theirs, flat)
+            with rows_named(order):
+                _refuse_outside(own, theirs, flat)
             own, theirs = own.columns(~flat), theirs.columns(~flat)
     inputs = (tables.fingerprint(data, frame, "data"), tables.fingerprint(reference, other, there))
-    return Tables(own, theirs, _ids(frame, id), dropped, inputs)
+    return Tables(own, theirs, _ids(frame, id, order), dropped, inputs)
 
 
 def _refuse_outside(
@@ -223,13 +226,14 @@ def _refuse_outside(
             )
 
 
-def _ids(frame: tables.Frame, id: str | None) -> Any:
+def _ids(frame: tables.Frame, id: str | None, order: Rows) -> Any:
     import pyarrow as pa
 
     if id is None:
-        return pa.array(np.arange(len(frame)))
+        return pa.array(order)
     column = frame[id].to_arrow()
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.take(pa.array(order))
 
 
 def measure(rows: Array, model: Covariance, release: Release, wanted: Wanted) -> Measured:

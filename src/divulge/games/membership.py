@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from divulge.errors import CannotConclude, require, require_probability
 from divulge.games import corrections as corrections_
 from divulge.games import draw as draw_
 from divulge.games import findings
+from divulge.games import seeds as seeds_
 from divulge.games.pools import Pools, read_pools
 from divulge.games.provenance import DELTAS, versions
 from divulge.pieces import Pieces
@@ -55,6 +57,7 @@ def membership(
     bootstrap: int = 0,
     rows: int | None = None,
     rng: int = 0,
+    seeds: int = 1,
     n_jobs: int = 1,
     backend: str = "loky",
     address: str | None = None,
@@ -76,14 +79,18 @@ def membership(
     ``reference_score`` is the same score from a model that never saw the members (a negative
     control). A path may also be a folder of Parquet files. At most ``rows`` rows are used, chosen
     at random by the seed; by default all, or with features as many as fit in memory (see
-    ``games.pools.AT_MOST``). The headline bounds hold together with confidence ``1 - error``. The
-    resamples of the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
-    (``divulge.work.Engine``), and kept in the folder ``cache``.
+    ``games.pools.AT_MOST``). With several ``seeds`` the trials are drawn by the seeds ``rng``,
+    ``rng + 1``, ..., and what all draws prove together is stated, with their spread; the control,
+    the bootstrap and the charts are then those of the first. The headline bounds hold together
+    with confidence ``1 - error``. The resamples of the ``bootstrap`` are done by ``n_jobs``
+    processes, ``backend`` and ``address`` (``divulge.work.Engine``), and kept in the folder
+    ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)
+    require(1 <= seeds <= seeds_.MOST, f"seeds must lie in 1..{seeds_.MOST}. Found {seeds}.")
     unknown = [c for c in corrections if c not in corrections_.CORRECTIONS]
     require(
         not unknown,
@@ -122,6 +129,7 @@ def membership(
         attack=attack,
         bootstrap=bootstrap,
         seed=rng,
+        seeds=seeds,
         engine=engine,
         pieces=Pieces.at(cache),
         command=command,
@@ -141,12 +149,82 @@ def audit_pools(
     attack: str = "scores",
     bootstrap: int = 0,
     seed: int = 0,
+    seeds: int = 1,
     engine: Engine = SERIAL,
     pieces: Pieces | None = None,
     command: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """Draw the trials, fit what the record gives away, and state what is proved."""
+    provenance = {
+        "command": command,
+        "seed": seed,
+        **({"seeds": seeds} if seeds > 1 else {}),
+        "versions": versions(),
+        "inputs": list(pools.inputs),
+    }
+    proved: list[seeds_.Proved | None] = []
+    first = failed = None
+    for k in range(seeds):
+        played = _played(
+            pools,
+            seed + k,
+            provenance,
+            deltas=deltas,
+            error=error,
+            corrections=corrections,
+            estimator=estimator,
+            calibration=calibration,
+            attack=attack,
+            seeds=seeds,
+            progress=seeds_.told(progress, k, seeds),
+        )
+        proved.append(seeds_.Proved.by(seed + k, played))
+        if proved[-1] is None:
+            failed = failed or played
+        else:
+            first = first or played
+    if first is None or not seeds_.concludes(proved):
+        assert failed is not None
+        return findings.no_conclusion(failed.context, failed.reason)
+    adjusted, audited = first.adjusted, first.audited
+    if seeds > 1:
+        adjusted, audited = seeds_.combined(proved, first, error)
+    assert adjusted is not None
+    assert audited is not None
+    reference = None if pools.reference is None else pools.reference[first.context.drawn.rows]
+    result = findings.result(
+        first.context,
+        adjusted,
+        audited,
+        reference=reference,
+        bootstrap=bootstrap,
+        rng=first.rng,
+        engine=engine,
+        pieces=pieces,
+        progress=progress,
+    )
+    if seeds == 1:
+        return result
+    among = seeds_.spread(proved, audited.bounds, seed, error)
+    return replace(result, diagnostics={**result.diagnostics, "seeds": among})
+
+
+def _played(
+    pools: Pools,
+    seed: int,
+    provenance: dict[str, Any],
+    *,
+    deltas: Sequence[float],
+    error: float,
+    corrections: Sequence[str],
+    estimator: str,
+    calibration: str,
+    attack: str,
+    seeds: int,
+    progress: Callable[[str, int, int], None] | None,
+) -> seeds_.Played:
+    """The audit of one seed."""
     rng = np.random.default_rng(seed)
     drawn = draw_.draw(pools.truth, rng)
     if pools.features.matrix.shape[1]:
@@ -160,22 +238,17 @@ def audit_pools(
         score_names=pools.score_names,
         deltas=tuple(deltas),
         error=error,
-        provenance={
-            "command": command,
-            "seed": seed,
-            "versions": versions(),
-            "inputs": list(pools.inputs),
-        },
+        provenance=provenance,
         pools=(int((pools.truth > 0).sum()), int((pools.truth < 0).sum())),
         reads_text=pools.text and pools.propensity is None,
         subset=pools.subset,
+        rows=pools.rows,
     )
     known = None
     if pools.propensity is not None:
         members, nonmembers = context.pools
         reweighted = drawn.log_odds - np.log(members / nonmembers)  # 0 unless the coin was capped
         known = logit(pools.propensity[drawn.rows]) + reweighted
-    reference = None if pools.reference is None else pools.reference[drawn.rows]
     try:
         adjusted = adjust.adjust(
             pools.score[drawn.rows],
@@ -189,22 +262,8 @@ def audit_pools(
             progress=progress,
         )
     except CannotConclude as reason:
-        return findings.no_conclusion(context, str(reason))
-    audited = corrections_.audit(
-        adjusted.prepared,
-        deltas=deltas,
-        error=error,
-        corrections=corrections,
-        rng=rng,
+        return seeds_.Played(context, rng, reason=str(reason))
+    whole, counted = seeds_.audited(
+        adjusted, seeds=seeds, deltas=deltas, error=error, corrections=corrections, rng=rng
     )
-    return findings.result(
-        context,
-        adjusted,
-        audited,
-        reference=reference,
-        bootstrap=bootstrap,
-        rng=rng,
-        engine=engine,
-        pieces=pieces,
-        progress=progress,
-    )
+    return seeds_.Played(context, rng, adjusted, whole, counted)

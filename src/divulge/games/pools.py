@@ -3,7 +3,7 @@
 Only the columns that are needed are read, in batches. Without features every row is used, in a few
 bytes each. With features the nuisance models hold several copies of every column and some more
 numbers per row, so at most ``AT_MOST`` numbers are used: a random subset of the rows, chosen before
-a truth is looked at.
+a truth is looked at. Rows stand in the order of their content (``arranged.py``).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from divulge import stored, tables
+from divulge import stored, subset, tables
+from divulge.arranged import arranged, order_of, rows_named
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games import scoring
 from divulge.games.findings import Subset
@@ -49,6 +49,8 @@ class Pools:
     subset: Subset | None = None
     text: bool = False
     """Whether the model reads a text."""
+    rows: npt.NDArray[Any] | None = field(default=None, repr=False)
+    """Where each row stands in the user's table (with features); two tables count as one."""
 
 
 @dataclass(frozen=True)
@@ -116,39 +118,47 @@ def read_pools(
         given = [score] if isinstance(score, str) else list(score)
         finite += tables.expand(shared, given, where)
     tables.require_columns(shared, finite, where)
-    wanted = list(dict.fromkeys([*single, *finite, *names])) if model is None else shared.columns
-    fitting = AT_MOST // (len(names) + PER_ROW) if names else None
-    most = fitting if rows is None else rows
-    frame, sizes, subset = _read(sources, wanted, single, finite, names, most, seed)
-    if apart:
-        truths = np.repeat(np.array([1, -1], dtype=np.int8), sizes)
-    else:
-        truths = tables.truths(frame, truth, "the table")
-    check_both_kinds(truths, "the input" if apart else repr(truth))
-    scores, score_names = scoring.scores(
-        frame,
-        score=score,
-        model=model,
-        label=label,
-        text=text,
-        features=names,
-        lower_is_member=lower_is_member,
-        where=where,
+    used = [*single, *finite, *names]
+    plan = _Plan(
+        columns=tuple(shared.columns if model is not None else dict.fromkeys(used)),
+        truth=None if apart else truth,
+        finite=tuple(finite),
+        features=tuple(names),
+        seed=seed,
     )
-    for j, name in enumerate(score_names):
-        check_scores(scores[:, j], f"Score {name!r} of {where}")
-        if np.ptp(scores[:, j]) == 0.0:
-            raise CannotConclude(f"Score {name!r} of {where} is the same in every row.")
-    reference = None
-    if reference_score is not None:
-        sign = scoring.direction(reference_score, lower_is_member)
-        reference = sign * tables.numbers(frame, reference_score, where)
-    known = None
-    if propensity is not None:
-        known = tables.numbers(frame, propensity, where)
-        inside = bool(np.all((known > 0.0) & (known < 1.0)))
-        require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
-    encoded, held = _encoded(frame, names, where, heldout, truth)
+    fitting = AT_MOST // (len(names) + PER_ROW) if names else None
+    frame, truths, numbers, total = _read(sources, plan, fitting if rows is None else rows)
+    check_both_kinds(truths, "the input" if apart else repr(truth))
+    order = order_of(frame, names or plan.record, truths, plan.record if names else ())
+    frame, truths = arranged(frame, order), truths[order]
+    numbers = order if numbers is None else numbers[order]
+    with rows_named(numbers):
+        scores, score_names = scoring.scores(
+            frame,
+            score=score,
+            model=model,
+            label=label,
+            text=text,
+            features=names,
+            lower_is_member=lower_is_member,
+            where=where,
+            given=order,
+        )
+        for j, name in enumerate(score_names):
+            check_scores(scores[:, j], f"Score {name!r} of {where}")
+            if np.ptp(scores[:, j]) == 0.0:
+                raise CannotConclude(f"Score {name!r} of {where} is the same in every row.")
+        reference = None
+        if reference_score is not None:
+            sign = scoring.direction(reference_score, lower_is_member)
+            reference = sign * tables.numbers(frame, reference_score, where)
+        known = None
+        if propensity is not None:
+            known = tables.numbers(frame, propensity, where)
+            inside = bool(np.all((known > 0.0) & (known < 1.0)))
+            require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
+        encoded, held = _encoded(frame, names, where, heldout, truth)
+        _refuse_overlap(encoded, scores, truths, where)
     inputs = [source.fingerprint() for source in sources]
     if isinstance(model, Source):
         inputs.append(model.described())
@@ -156,7 +166,6 @@ def read_pools(
         inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
     del frame
     stored.release()
-    _refuse_overlap(encoded, scores, truths, where, subset)
     return Pools(
         truth=truths,
         score=scores,
@@ -166,8 +175,9 @@ def read_pools(
         score_names=score_names,
         inputs=tuple(inputs),
         heldout=held,
-        subset=subset,
+        subset=None if len(truths) == total else Subset(len(truths), total),
         text=text is not None,
+        rows=numbers if names else None,
     )
 
 
@@ -178,48 +188,83 @@ class _Shared:
     columns: list[str]
 
 
-def _read(
-    sources: Sequence[_Source],
-    columns: Sequence[str],
-    words: Sequence[str],
-    finite: Sequence[str],
-    features: Sequence[str],
-    most: int | None,
-    seed: int,
-) -> tuple[tables.Frame, tuple[int, ...], Subset | None]:
-    """The tables one below the other, how many rows each gave, and which if not all."""
-    if most is None:
-        return *_joined([_whole(s, columns, words) for s in sources], len(sources) > 1), None
-    rng = stored.numbers_of_rows(seed)
-    parts = []
-    for source in sources:
-        check = _Check(source.where, tuple(words), tuple(finite), tuple(features))
-        if isinstance(source.table, stored.Stored):
-            kept = stored.read_some(
-                source.table, columns, most=most, rng=rng, check=check, words=words
-            )
-        else:
-            luck = rng.random(len(source.table))
-            stay = stored.smallest(luck, most)
-            few = source.table
-            if stay.size < luck.size:
-                check(few, 0)
-                few = few[stay]
-            kept = stored.Kept(few, stay, luck[stay], luck.size)
-        parts.append(kept)
-    total = sum(kept.total for kept in parts)
-    frames = [tables.read(kept.table) for kept in parts]
-    if total <= most:
-        return *_joined(frames, len(sources) > 1), None
-    before = np.cumsum([0, *(kept.total for kept in parts)])
-    limit = stored.smallest(np.concatenate([kept.luck for kept in parts]), most)
-    first = np.cumsum([0, *(len(kept.rows) for kept in parts)])
-    chosen = [limit[(limit >= a) & (limit < b)] - a for a, b in pairwise(first)]
-    numbered = [
-        kept.rows[at] + start for kept, at, start in zip(parts, chosen, before, strict=False)
+@dataclass(frozen=True)
+class _Plan:
+    """Which columns are read, and what they are."""
+
+    columns: tuple[str, ...]
+    truth: str | None
+    """None: members and non-members are tables apart."""
+    finite: tuple[str, ...]
+    features: tuple[str, ...]
+    seed: int
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """What makes up a record: all that is read of it but its truth."""
+        return tuple(c for c in self.columns if c != self.truth)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return () if self.truth is None else (self.truth,)
+
+    def truths(self, frame: tables.Frame, place: int) -> npt.NDArray[np.int8]:
+        """+1 and -1; the first of two tables holds the members."""
+        if self.truth is None:
+            return np.full(len(frame), 1 - 2 * place, dtype=np.int8)
+        return tables.truths(frame, self.truth, "the table")
+
+
+Read = tuple[tables.Frame, npt.NDArray[np.int8], npt.NDArray[Any] | None, int]
+"""A table, its truths, its rows in the user's (None: all, in order), and how many that has."""
+
+
+def _read(sources: Sequence[_Source], plan: _Plan, most: int | None) -> Read:
+    """The tables one below the other: all rows, or a random subset of ``most``."""
+    in_memory = [len(s.table) for s in sources if not isinstance(s.table, stored.Stored)]
+    if most is None or (len(in_memory) == len(sources) and sum(in_memory) <= most):
+        frames = [_whole(s, plan.columns, plan.words) for s in sources]
+        return _joined(frames, plan, None, sum(map(len, frames)))
+    samples = [_sampled(source, place, plan, most) for place, source in enumerate(sources)]
+    totals = [total for _, total in samples]
+    found = [groups for groups, _ in samples]
+    if sum(totals) <= most:
+        return _joined(_frames(sources, found), plan, None, sum(totals))
+    found = subset.drawn(found, most, plan.seed)
+    before = np.cumsum([0, *totals])
+    numbers = np.concatenate([g.rows + start for g, start in zip(found, before, strict=False)])
+    return _joined(_frames(sources, found), plan, numbers, sum(totals))
+
+
+def _sampled(source: _Source, place: int, plan: _Plan, most: int) -> tuple[subset.Groups, int]:
+    """Rows of one table that may be among those used, and how many it has; all are checked."""
+    import pyarrow as pa
+
+    check = _Check(source.where, plan.words, plan.finite, plan.features)
+    if not isinstance(source.table, stored.Stored):
+        frame = source.table
+        if len(frame) > most:
+            check(frame, 0)
+        truth = plan.truths(frame, place)
+        groups = subset.Groups.of(frame, truth, 0, record=plan.record, seed=plan.seed)
+        return groups, len(frame)
+    sample = subset.Sample(most, plan.seed, plan.record)
+    for batch in source.table.batches(plan.columns):
+        check(pa.Table.from_batches([batch]), sample.total)
+        table = pa.Table.from_batches([stored.coded(batch, plan.words)])
+        sample.add(table, plan.truths(tables.read(table), place))
+    require(sample.total > 0, f"{source.table.path} has no rows.")
+    return sample.groups(), sample.total
+
+
+def _frames(sources: Sequence[_Source], found: Sequence[subset.Groups]) -> list[tables.Frame]:
+    """The rows themselves."""
+    return [
+        tables.read(groups.table)
+        if isinstance(source.table, stored.Stored)
+        else source.table[groups.rows]
+        for source, groups in zip(sources, found, strict=True)
     ]
-    cut = [frame[at] for frame, at in zip(frames, chosen, strict=True)]
-    return *_joined(cut, len(sources) > 1), Subset(np.concatenate(numbered), total)
 
 
 def _whole(source: _Source, columns: Sequence[str], words: Sequence[str]) -> tables.Frame:
@@ -228,9 +273,15 @@ def _whole(source: _Source, columns: Sequence[str], words: Sequence[str]) -> tab
     return source.table
 
 
-def _joined(frames: Sequence[tables.Frame], apart: bool) -> tuple[tables.Frame, tuple[int, ...]]:
-    sizes = tuple(len(frame) for frame in frames)
-    return (tables.stack(frames[0], frames[1])[0] if apart else frames[0]), sizes
+def _joined(
+    frames: Sequence[tables.Frame],
+    plan: _Plan,
+    numbers: npt.NDArray[Any] | None,
+    total: int,
+) -> Read:
+    truths = np.concatenate([plan.truths(frame, place) for place, frame in enumerate(frames)])
+    frame = frames[0] if len(frames) == 1 else tables.stack(frames[0], frames[1])[0]
+    return frame, truths, numbers, total
 
 
 @dataclass(frozen=True)
@@ -272,6 +323,8 @@ def _encoded(
     further = tables.read(heldout)
     tables.require_columns(further, [truth, *names], "the held-out table")
     truths = tables.truths(further, truth, "the held-out table").astype(float)
+    order = order_of(further, names, truths)
+    further, truths = arranged(further, order), truths[order]
     check_both_kinds(truths, "the held-out table")
     both, _ = tables.stack(frame.select(*names), further.select(*names))
     encoded = encode(both, names, where)
@@ -284,7 +337,6 @@ def _refuse_overlap(
     scores: Floats,
     truths: npt.NDArray[Any],
     where: str,
-    subset: Subset | None,
 ) -> None:
     """Two files that hold the same records are an error, not an audit.
 
@@ -292,18 +344,18 @@ def _refuse_overlap(
     equals one says nothing, unless the two are equal one by one.
     """
     both = np.column_stack([encoded.matrix, scores]) if encoded.names else scores
-    distinct = np.unique(both[:2000], axis=0).shape[0] > min(1000, 0.5 * len(truths))
+    some = both[:: max(1, len(both) // 2000)]  # not the first: equal rows stand together
+    distinct = np.unique(some, axis=0).shape[0] > min(1000, 0.5 * len(truths))
     if not distinct:
         return
     keys = row_keys(both)
     members, others = np.sort(keys[truths > 0]), np.sort(keys[truths < 0])
     same = int(in_sorted(others, members).sum())
     if same > 0.5 * others.size and _told_apart(members, others):
-        first = int(shared_rows(keys, truths)[0])
-        row = first if subset is None else int(subset.rows[first])
+        row = int(shared_rows(keys, truths)[0])
         raise InputError(
             f"{same} of {others.size} non-members equal a member in every feature and score "
-            f"(first: row {row} of {where}). The same records cannot be both."
+            f"(such as row {row} of {where}). The same records cannot be both."
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import arranged
 from divulge.attacks import registry
 from divulge.attacks.base import losses as of_answers
 from divulge.attacks.observe import Question, opened
@@ -40,11 +41,15 @@ def scores(
     lower_is_member: bool | None,
     where: str,
     text: str | None = None,
+    given: npt.NDArray[Any] | None = None,
 ) -> tuple[npt.NDArray[np.floating[Any]], tuple[str, ...]]:
-    """A matrix of scores, one column each, and their names; with a model they name attacks."""
+    """A matrix of scores, one column each, and their names; with a model they name attacks.
+
+    ``given`` says where the rows stood in the table as it was given.
+    """
     names = [score] if isinstance(score, str) else list(score or ())
     if model is not None:
-        return _attacked(frame, names or ["loss"], model, label, features, text)
+        return _attacked(frame, names or ["loss"], model, label, features, text, given)
     require(score is not None, "Give the score column (or several), or a model to score with.")
     require(len(names) > 0, "Name at least one score column.")
     names = tables.expand(frame, names, where)
@@ -63,12 +68,17 @@ def _attacked(
     label: str | None,
     features: Sequence[str],
     text: str | None,
+    given: npt.NDArray[Any] | None,
 ) -> tuple[Array, tuple[str, ...]]:
     target = opened(model, "the model")
     if target.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     question = Question(target, tuple(features), label, text)
-    found = attacked(question, frame, attacks)
+    if given is None or target.reads != "rows":
+        found = attacked(question, frame, attacks)
+    else:  # a function of a whole table may know its rows by their place
+        as_given = attacked(question, arranged(frame, np.argsort(given)), attacks)
+        found = {name: values[given] for name, values in as_given.items()}
     columns = [registry.direction(name) * values for name, values in found.items()]
     return np.column_stack(columns), tuple(f"{name} of the model" for name in found)
 

@@ -1,20 +1,22 @@
 """From tables or models to what the attribute game needs: values, target and proxy probabilities.
 
 The value is the label, or another column that the records kept to themselves. Training records
-come first, held-out records (outside the training set) after them.
+come first, held-out records (outside the training set) after them; each in the order of their
+content (``arranged.py``).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
+from divulge.arranged import Rows, arranged, order_of, rows_named
 from divulge.errors import InputError, require
 from divulge.games import probabilities
 from divulge.games.probabilities import Source, word
@@ -50,6 +52,8 @@ class Records:
     """Whether the features are all that the target reads."""
     value: str = "label"
     inputs: tuple[dict[str, str], ...] = ()
+    rows: Rows | None = field(default=None, repr=False)
+    """Where the training records stand in the user's table."""
 
     @property
     def outside(self) -> Index:
@@ -82,57 +86,76 @@ def read_records(
     names = tables.expand(frame, asked, "the table")
     for source in sources:
         tables.require_columns(source.frame, [value, *names], source.where)
-    edges = None if bins is None else _edges(frame, value, bins)
-    columns = [_words(s, value, edges) for s in sources]
-    if model is None:
-        require(proxy_model is None, "A proxy model needs a target model beside it.")
-        seen = sorted({word for words in columns for word in words})
-        found = probabilities.from_columns(sources, target, proxy, seen)
-    elif protected is None:
-        inputs = [n for n in names if n != label]
-        found = probabilities.from_models(sources, inputs, model, proxy_model)
-    else:
-        require(proxy_model is None, "The proxy of a protected column is fitted by divulge.")
-        if label is None:
-            raise InputError("A protected column needs the label that the target predicts.")
-        inputs = [n for n in names if n != label]
-        stands_for = _representatives(frame, columns[0], protected, edges)
-        found = probabilities.posed(sources, inputs, model, label, protected, stands_for)
-    codes = np.concatenate(
-        [_codes(w, found.classes, value, s.where) for s, w in zip(sources, columns, strict=True)]
+    fingerprints = tuple(
+        tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
     )
-    require(
-        np.unique(codes[: len(frame)]).size > 1,
-        f"Column {value!r} of the table has one value only: there is nothing to give away.",
-    )
-    if found.target is not None and found.proxy is not None:
-        same = np.array_equal(found.target, found.proxy[: len(found.target)])
-        require(not same, "Target and proxy give the same probabilities: they are one model.")
-    shown = [n for n in names if n != value]
-    if protected is not None and label is not None and label not in shown:
-        shown.append(label)
-    require(
-        found.proxy is not None or len(shown) > 0,
-        f"There is no proxy: give columns {proxy}<class>, a proxy model, or the features that "
-        "divulge shall fit one on.",
-    )
-    whole = found.target is not None and len(found.target) == codes.size
-    return Records(
-        codes=codes,
-        classes=found.classes,
-        training=len(frame),
-        features=_encoded(sources, shown),
-        log_target=None if found.target is None else log_probabilities(found.target),
-        log_proxy=None if found.proxy is None else log_probabilities(found.proxy),
-        proxy=None if found.proxy is None else _normalised(found.proxy),
-        likelihood=found.likelihood,
-        heldout_target=len(sources) > 1 and (whole or found.likelihood is not None),
-        complete=model is not None,
-        value=value,
-        inputs=tuple(
-            tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
-        ),
-    )
+    prefixes = (target, proxy) if model is None else ()
+    orders = [_order(source.frame, [value, label, *names], prefixes) for source in sources]
+    sources = [
+        replace(source, frame=arranged(source.frame, order))
+        for source, order in zip(sources, orders, strict=True)
+    ]
+    frame = sources[0].frame
+    with rows_named(orders[0], {sources[-1].where: orders[-1]}):
+        edges = None if bins is None else _edges(frame, value, bins)
+        columns = [_words(s, value, edges) for s in sources]
+        if model is None:
+            require(proxy_model is None, "A proxy model needs a target model beside it.")
+            seen = sorted({word for words in columns for word in words})
+            found = probabilities.from_columns(sources, target, proxy, seen)
+        elif protected is None:
+            inputs = [n for n in names if n != label]
+            found = probabilities.from_models(sources, inputs, model, proxy_model)
+        else:
+            require(proxy_model is None, "The proxy of a protected column is fitted by divulge.")
+            if label is None:
+                raise InputError("A protected column needs the label that the target predicts.")
+            inputs = [n for n in names if n != label]
+            stands_for = _representatives(frame, columns[0], protected, edges)
+            found = probabilities.posed(sources, inputs, model, label, protected, stands_for)
+        codes = np.concatenate(
+            [
+                _codes(w, found.classes, value, s.where)
+                for s, w in zip(sources, columns, strict=True)
+            ]
+        )
+        require(
+            np.unique(codes[: len(frame)]).size > 1,
+            f"Column {value!r} of the table has one value only: there is nothing to give away.",
+        )
+        if found.target is not None and found.proxy is not None:
+            same = np.array_equal(found.target, found.proxy[: len(found.target)])
+            require(not same, "Target and proxy give the same probabilities: they are one model.")
+        shown = [n for n in names if n != value]
+        if protected is not None and label is not None and label not in shown:
+            shown.append(label)
+        require(
+            found.proxy is not None or len(shown) > 0,
+            f"There is no proxy: give columns {proxy}<class>, a proxy model, or the features that "
+            "divulge shall fit one on.",
+        )
+        whole = found.target is not None and len(found.target) == codes.size
+        return Records(
+            codes=codes,
+            classes=found.classes,
+            training=len(frame),
+            features=_encoded(sources, shown),
+            log_target=None if found.target is None else log_probabilities(found.target),
+            log_proxy=None if found.proxy is None else log_probabilities(found.proxy),
+            proxy=None if found.proxy is None else _normalised(found.proxy),
+            likelihood=found.likelihood,
+            heldout_target=len(sources) > 1 and (whole or found.likelihood is not None),
+            complete=model is not None,
+            value=value,
+            inputs=fingerprints,
+            rows=orders[0],
+        )
+
+
+def _order(frame: Frame, names: Sequence[str | None], prefixes: tuple[str, ...]) -> Rows:
+    """The order of the rows by all that is used of them."""
+    used = [c for c in frame.columns if c in names]
+    return order_of(frame, used, also=[c for c in frame.columns if c.startswith(prefixes)])
 
 
 def _normalised(probabilities: Array) -> Array:

@@ -8,6 +8,12 @@ CHECKS = {
         "Attacks on the same table, side by side. The verdict rests on the attack that was named "
         "beforehand: the largest value of several, picked afterwards, is not a bound.",
     ),
+    "seeds": (
+        "What do other draws give?",
+        "The same audit with other seeds, which draw other trials from the same table. The bounds "
+        "of each draw alone show how much is chance; what is proved is the combination of all. "
+        "Charts and measurements are those of the draw shown.",
+    ),
     "blind": (
         "What does the record alone give away?",
         "A learner that never sees the model tries to tell members apart. What it achieves is a "
@@ -55,6 +61,10 @@ LABELS = {
     "not a bound",
     "repetitions_epsilon_sd": "standard deviation of the bounds on epsilon over replays of the "
     "coin flips",
+    "error_of_each_alone": "error of each draw alone",
+    "of_each_seed": "of each seed",
+    "shown": "seed of the charts and measurements",
+    "without_conclusion": "draws without a conclusion",
     "sha256": "SHA-256",
     "share_within": "share of the records within the overlap",
     "target_log_loss": "log-loss of the model under audit",

@@ -100,6 +100,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
             console.print(table)
     remarks = (
         (plain(result.diagnostics.get("subset")) or {}).get("sentence"),
+        (plain(result.diagnostics.get("seeds")) or {}).get("sentence"),
         wording.agreement(plain(result.diagnostics.get("proxy"))),
         wording.replays(plain(result.diagnostics.get("repetitions"))),
     )

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge.content import stirred
 from divulge.errors import InputError
 from divulge.tables import Frame
 from divulge.trials import slices
@@ -156,18 +157,10 @@ def row_keys(matrix: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint64]:
     first = np.ascontiguousarray(matrix[:, 0], dtype=float).view(np.uint64)
     if matrix.shape[1] == 1:
         return first
-    keys = _stirred(first)
+    keys = stirred(first)
     for j in range(1, matrix.shape[1]):
-        keys = _stirred(keys ^ np.ascontiguousarray(matrix[:, j], dtype=float).view(np.uint64))
+        keys = stirred(keys ^ np.ascontiguousarray(matrix[:, j], dtype=float).view(np.uint64))
     return keys
-
-
-def _stirred(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A one-to-one scrambling of 64 bits (the finaliser of SplitMix64, after a constant)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
 
 
 def shared_rows(keys: npt.NDArray[np.uint64], truth: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
