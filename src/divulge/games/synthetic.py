@@ -107,7 +107,7 @@ def synthetic(
         columns,
         generated=others.get("generated records"),
         nonmembers=others.get("real non-members"),
-        generator=None if generated is not None else _generator(generator, drop_poor),
+        generator=None if generated is not None else _generator(generator, drop_poor, label),
         model=model,
         work=work,
     )
@@ -242,11 +242,11 @@ def _model_key(model: Any, fingerprint: str | None) -> str | None:
         return None
 
 
-def _generator(given: Any, drop_poor: float) -> Any:
+def _generator(given: Any, drop_poor: float, label: str | None) -> Any:
     from divulge.generators import by_name
     from divulge.generators.filter import Filtered
 
     require_probability("drop_poor", drop_poor, zero=True)
     if isinstance(given, str):
-        return by_name(given, filter_share=drop_poor)
+        return by_name(given, label=label, filter_share=drop_poor)
     return Filtered(given, drop_poor) if drop_poor > 0.0 else given
