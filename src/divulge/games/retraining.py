@@ -77,9 +77,10 @@ def audit(
     ``table`` has the columns false_positives, negatives, false_negatives, positives, one row per
     attack. ``correlated`` is for counts from cross-fed shadow models; its ``margins`` are
     ``beta-binomial`` where a count is 0 or full (default), or ``normal`` throughout, which is the
-    paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent attacks, which are pooled. ``prior`` is that of epsilon
-    (``half-normal:10``), ``strength`` a number or ``beta:1,1``. ``sampler`` draws that many times
-    from the published sampler as a cross-check.
+    paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent
+    attacks, which are pooled. ``prior`` is that of epsilon (``half-normal:10``), ``strength`` a
+    number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
+    cross-check.
     """
     require_probability("error", error)
     require_probability("level", level)
