@@ -202,12 +202,13 @@ def _not_normal(read: Tables, measured: Measured, setting: Setting) -> list[str]
         f"record's advantage would be {normal:.3g}."
     ]
     for delta in setting.wanted.deltas:
-        endless = int(np.isinf(measured.columns[f"exact_epsilon_at_{delta:g}"]).sum())
+        found = measured.columns[f"exact_epsilon_at_{delta:g}"]
+        endless, computed = int(np.isinf(found).sum()), int((~np.isnan(found)).sum())
         if endless:
             reasons.append(
-                f"epsilon at delta {delta:g} is infinite for {endless:,} records: with a larger "
-                "probability than that a count of 0, or of all, shows that they are not behind the "
-                "mean."
+                f"epsilon at delta {delta:g} is infinite for {endless:,} of {computed:,} records: "
+                "a count of 0, or of all, shows with a larger probability than delta that such a "
+                "record is not behind the mean."
             )
     return reasons
 
