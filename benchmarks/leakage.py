@@ -1,13 +1,14 @@
 """Leakage per record: a million records, 20,000 columns, and what the covariance is worth.
 
-    python benchmarks/leakage.py [scale] [wide] [share]
+    python benchmarks/leakage.py [scale] [wide] [share] [binary]
 
 ``scale``: 1,000,000 records x 100 columns from Parquet files to the table, the solved noise and
 rate and the result, by stage; distances alone against the form with np.linalg.inv. ``wide``: up to
 20,000 columns with 1,000 reference records; scikit-learn's Ledoit-Wolf and np.linalg.inv beside it
 as far as they go. ``share``: which part of the true m* an attack keeps that has the covariance from
 reference records only (004, Theorem 4.5, with the plug-in direction), and the false positives of
-theoretical and of calibrated thresholds.
+theoretical and of calibrated thresholds. ``binary``: advantage and epsilon of a record with a 1 in
+one 0/1 column, by the normal form and exactly, and the advantage in simulated games.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from rich.table import Table
 from sklearn.covariance import LedoitWolf
 
 from divulge.attacks.means import attack_mean, standardised
+from divulge.exposure import scores
+from divulge.exposure.binary import exact
 from divulge.exposure.covariance import estimate_covariance
 from divulge.exposure.scores import Release
 from divulge.games.leakage import leakage
@@ -176,10 +179,30 @@ class _World:
         return list(product / spread / true)
 
 
+def binary(console: Console, games: int = 40_000) -> None:
+    table = Table(title=f"one 0/1 column, a record with a 1; {games:,} games of either kind")
+    for heading in ("n", "p", "n p", "advantage, normal", "exact", "simulated",
+                    "epsilon at 1e-5, normal", "exact"):  # fmt: skip
+        table.add_column(heading, justify="right")
+    rng = np.random.default_rng(0)
+    for n, p in ((200, 0.002), (200, 0.01), (200, 0.05), (2000, 0.002), (2000, 0.05)):
+        m = (1.0 - p) / p / n
+        found = exact([[1.0]], [p], Release(n), deltas=(1e-5,))
+        out, inside = rng.binomial(n, p, games), 1 + rng.binomial(n - 1, p, games)
+        says = [float((counts > n * p).mean()) for counts in (inside, out)]
+        table.add_row(
+            str(n), f"{p:g}", f"{n * p:g}", f"{float(scores.advantage(m)):.3f}",
+            f"{found.advantage[0]:.3f}", f"{says[0] - says[1]:.3f}",
+            f"{scores.epsilon([m], 1e-5)[0]:.2f}", f"{found.epsilon[0][0]:.2f}",
+        )  # fmt: skip
+    console.print(table)
+
+
 def main() -> None:
     console = Console(width=120)
-    chosen = sys.argv[1:] or ["scale", "wide", "share"]
-    for name, run in (("scale", scale), ("wide", wide), ("share", share)):
+    chosen = sys.argv[1:] or ["scale", "wide", "share", "binary"]
+    parts = {"scale": scale, "wide": wide, "share": share, "binary": binary}
+    for name, run in parts.items():
         if name in chosen:
             run(console)
 

@@ -37,6 +37,12 @@ def keys(table: Any, columns: Collection[str]) -> Keys:
     return total
 
 
+def digest(table: Any, columns: Collection[str]) -> str:
+    """One SHA-256 for a whole table, in any order of its rows and any format."""
+    found = np.sort(keys(table, columns)).astype("<u8")
+    return hashlib.sha256(found.tobytes()).hexdigest()
+
+
 def mixed(keys: Keys, number: int) -> Keys:
     """Other numbers for the same rows, as if drawn anew for every ``number``."""
     return stirred(keys ^ word(str(number).encode()))

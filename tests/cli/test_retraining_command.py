@@ -70,6 +70,7 @@ def test_json_owns_stdout_and_parquet_is_the_same(folder):
         (["counts.csv", "--delta", "1"], "delta must lie in [0, 1). Found 1.0."),
         (["counts.csv", "--strength", "3"], "strength must lie"),
         (["counts.csv", "--prior", "cauchy:1"], "Cannot read the prior"),
+        (["counts.csv", "--margins", "normal"], "give --correlated too"),
         (["counts.csv", "--group", "who"], "has no column 'who'"),
     ],
 )

@@ -13,9 +13,10 @@ import pytest
 
 import divulge
 from divulge.errors import InputError
-from divulge.exposure import records, scores
+from divulge.exposure import binary, records, scores
 from divulge.exposure.covariance import estimate_covariance
 from divulge.exposure.scores import Release
+from divulge.games import leakage_findings
 from divulge.games.leakage import FPRS, leakage
 from divulge.result import Result
 
@@ -246,3 +247,76 @@ def test_a_table_that_fails_leaves_nothing_behind(tmp_path):
     with pytest.raises(InputError, match="constant"):
         leakage({"e": np.ones((20, 3))}, reference={"e": np.ones((20, 3))}, out=path)
     assert list(tmp_path.iterdir()) == []
+
+
+def rare_answers(count, seed, p=(0.02, 0.3, 0.5)):
+    """0/1 columns, one of them rare; the first two records have the rare one."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((count, len(p))) < np.array(p)).astype(int)
+    x[:2, 0] = 1
+    return {f"b_{j}": x[:, j] for j in range(len(p))}
+
+
+def test_zeros_and_ones_are_computed_exactly(tmp_path):
+    data, reference = rare_answers(60, 1), rare_answers(3000, 2)
+    path = tmp_path / "leakage.parquet"
+    result = leakage(data, reference=reference, features="b_*", out=path)
+    table = pq.read_table(path).to_pandas()
+    rows = np.column_stack([data[f"b_{j}"] for j in range(3)]).astype(float)[table["id"]]
+    p = np.column_stack([reference[f"b_{j}"] for j in range(3)]).mean(axis=0)
+    found = binary.exact(rows, p, Release(60), fprs=FPRS, deltas=(1e-5,))
+    assert table["exact_advantage"].to_numpy() == pytest.approx(found.advantage)
+    assert table["exact_tpr_at_0.01"].to_numpy() == pytest.approx(found.power[0])
+    assert np.isinf(table["exact_epsilon_at_1e-05"][0])
+    assert table["leakage"].is_monotonic_decreasing
+    assert f"{found.advantage[0]:.3g}" in result.verdict.sentence
+    said = " ".join(result.verdict.reasons)
+    assert "are exact" in said
+    assert "close to normal (many records" not in said
+    assert "epsilon at delta 1e-05 is infinite for" in said
+    top = result.diagnostics["most_exposed"][0]
+    assert top["exact_epsilon_at_1e-05"] == "infinite"
+    assert result.diagnostics["normality"][0]["column"] == "b_0"
+    assert result.diagnostics["power"]["largest"][1] < result.diagnostics["power"]["largest"][-1]
+    again = Result.from_json(json.loads(result.dumps()))
+    assert again.measurements["exact_epsilon_at_1e-05"]["largest"] == "infinite"
+
+
+def test_of_many_records_some_are_computed_exactly(monkeypatch):
+    monkeypatch.setattr("divulge.games.leakage.MOST_EXACT", 5)
+    data = rare_answers(100, 3)
+    measured = []
+    kept = leakage_findings.result
+
+    def keep(read, found, setting, **more):
+        measured.append(found)
+        return kept(read, found, setting, **more)
+
+    monkeypatch.setattr(leakage_findings, "result", keep)
+    leakage(data, reference=rare_answers(2000, 4), features="b_*")
+    known = ~np.isnan(measured[0].columns["exact_advantage"])
+    assert leakage_findings.SHOWN <= known.sum() <= leakage_findings.SHOWN + 5
+    assert known[measured[0].order[: leakage_findings.SHOWN]].all()
+
+
+def test_a_mean_that_is_not_normal_is_said():
+    rng = np.random.default_rng(5)
+    data, reference = (
+        {**rare_answers(n, s), "z": np.exp(2.0 * rng.normal(size=n))}
+        for n, s in ((60, 6), (900, 7))
+    )
+    result = leakage(data, reference=reference)
+    assert "exact_advantage" not in result.measurements
+    warning = next(r for r in result.verdict.reasons if "not close to normal" in r)
+    assert "'z'" in warning
+    assert "'b_0'" in warning
+    assert "'b_2'" not in warning
+    assert {row["column"] for row in result.diagnostics["normality"]} == {"z", "b_0"}
+    fine = leakage(DATA, reference=REFERENCE, features="x_*")
+    assert not any("not close to normal" in r for r in fine.verdict.reasons)
+    noisy = leakage(
+        rare_answers(60, 1), reference=rare_answers(3000, 2), features="b_*",
+        mechanism="noisy-mean", noise=0.2,
+    )  # fmt: skip
+    assert "exact_advantage" not in noisy.measurements
+    assert "normality" not in noisy.diagnostics

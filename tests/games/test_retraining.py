@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import divulge
+from divulge.bounds.correlated import correlated
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
 from divulge.claims import Claim, judge
 from divulge.errors import InputError
@@ -104,6 +105,18 @@ def test_correlated_counts_are_fragile_and_have_their_dependence():
     assert found.bounds == plain.bounds
 
 
+def test_the_margins_of_correlated_counts_are_the_user_s_choice():
+    counts = [[10, 60, 0, 60], [8, 60, 12, 60]]
+    published = divulge.retraining(counts, deltas=(0.0,), correlated=True, margins="normal")
+    exact = correlated(counts, margins="normal").posterior(EpsilonPrior(), StrengthPrior())
+    assert published.posterior["epsilon"]["q50"] == pytest.approx(float(exact.quantile(0.5)))
+    assert published.provenance["margins"] == "normal"
+    default = divulge.retraining(counts, deltas=(0.0,), correlated=True)
+    assert default.provenance["margins"] == "beta-binomial"
+    assert default.posterior["epsilon"]["q50"] != published.posterior["epsilon"]["q50"]
+    assert "margins" not in divulge.retraining(counts, deltas=(0.0,)).provenance
+
+
 def test_the_sampler_beside_the_exact_posterior():
     found = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
     sampled, exact = found.posterior["sampler"], found.posterior["epsilon"]
@@ -174,6 +187,8 @@ def test_a_missing_column_is_named():
         ({"sampler": 5}, "at least 1000 draws"),
         ({"sampler": 2000, "strength": 1.0}, "strength below 1"),
         ({"correlated": True, "group": "g"}, "not both"),
+        ({"margins": "normal"}, "give --correlated too"),
+        ({"correlated": True, "margins": "poisson"}, "Unknown margins 'poisson'"),
         ({"group": "g"}, "no column 'g'"),
     ],
 )

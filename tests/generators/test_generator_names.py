@@ -19,6 +19,12 @@ def test_settings_reach_the_generator():
     assert by_name("trees", filter_share=0.2, leaf=7).settings["filter_share"] == 0.2
 
 
+def test_the_label_reaches_the_generators_that_treat_it_apart():
+    assert by_name("mixture", label="y").settings["label"] == "y"
+    assert by_name("mixture", label="y", filter_share=0.2).settings["label"] == "y"
+    assert by_name("trees", label="y").settings == by_name("trees").settings
+
+
 def test_unknown_names():
     with pytest.raises(InputError, match="Did you mean 'trees'"):
         by_name("tree")

@@ -86,3 +86,28 @@ def test_refusals(rng):
         PixelMixture(components=0)
     with pytest.raises(InputError, match="mixture must be at least 1"):
         PixelMixture(mixture=0)
+
+
+class Stopped(Exception):
+    """The records were generated: nothing else is asked for."""
+
+
+def test_the_audit_tells_a_generator_by_name_which_column_is_the_class(digits, monkeypatch):
+    """Numbers as classes: without the label the class would be one more pixel."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from divulge.games.synthetic import synthetic
+
+    generate, made = PixelMixture.generate, []
+
+    def kept(self, *given):
+        made.append(generate(self, *given))
+        raise Stopped
+
+    monkeypatch.setattr(PixelMixture, "generate", kept)
+    x, y = split(digits)
+    forest = RandomForestClassifier(50, random_state=0).fit(x, y.astype(int))
+    members = {**{f"p_{j}": x[:, j] for j in range(64)}, "digit": y.astype(int)}
+    with pytest.raises(Stopped):
+        synthetic(members, model=forest, label="digit", generator="mixture")
+    assert forest.score(*split(made[0])) > 0.9

@@ -221,6 +221,11 @@ def log_none(rate: Array, n: float, tau: float) -> Array:
     return np.asarray(np.interp(rate, grid, table))
 
 
+def check_margins(margins: str) -> None:
+    """InputError unless the name is one of MARGINS."""
+    require(margins in MARGINS, f"Unknown margins {margins!r}. Choose from {', '.join(MARGINS)}.")
+
+
 def correlated(
     counts: npt.ArrayLike,
     delta: float = 0.0,
@@ -235,7 +240,7 @@ def correlated(
 ) -> Correlated:
     """The likelihood with tau and c integrated out; ``.posterior(...)`` adds the other priors."""
     table, delta = check(counts), check_delta(delta)
-    require(margins in MARGINS, f"Unknown margins {margins!r}. Choose from {', '.join(MARGINS)}.")
+    check_margins(margins)
     require(0.0 < sigma_tau <= 1.0, f"sigma_tau must lie in (0, 1]. Found {sigma_tau!r}.")
     most = float(table[:, 1::2].max())
     require(most > 1.0, "Correlated counts need more than one negative and one positive.")

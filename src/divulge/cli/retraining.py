@@ -22,6 +22,13 @@ def command(
     correlated: Annotated[
         bool, typer.Option("--correlated", help="The counts come from cross-fed shadow models.")
     ] = False,
+    margins: Annotated[
+        str | None,
+        typer.Option(
+            help="Of --correlated: beta-binomial where a count is 0 or full (default), or normal, "
+            "as published."
+        ),
+    ] = None,
     strength: Annotated[
         str | None, typer.Option(help="A number from 0 to 1, or a prior. Default: beta:1,1.")
     ] = None,
@@ -68,6 +75,7 @@ def command(
             prior=prior,
             strength=strength,
             correlated=correlated,
+            margins=margins,
             group=group,
             error=error,
             level=level,

@@ -22,7 +22,7 @@ def command(
         Path | None, typer.Option(help="Records from your own generator, with the same columns.")
     ] = None,
     nonmembers: Annotated[
-        Path | None, typer.Option(help="Real non-members, for comparison only.")
+        Path | None, typer.Option(help="Real non-members: a veto, and a direct comparison.")
     ] = None,
     target_loss: Annotated[
         str, typer.Option(help="Columns with the target's losses, instead of --model.")

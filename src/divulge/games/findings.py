@@ -174,10 +174,7 @@ def _verdict(
     leaking = [b for b in headline if floor_to(b.value, 3) > 0.0]
     sure = f"{100 * (1 - context.error):g}%"
     if not leaking:
-        sentence = (
-            f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "
-            "This is not a proof of privacy."
-        )
+        sentence = nothing_proved(context.error)
         reasons = _reasons(context, adjusted, None, control)
         return Verdict("no evidence", False, sentence, tuple(reasons))
     if control:
@@ -192,6 +189,24 @@ def _verdict(
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
     reasons = _reasons(context, adjusted, gamma_star, control)
     return Verdict("leak", not reasons, sentence, tuple(reasons))
+
+
+def nothing_proved(error: float) -> str:
+    """The verdict where no bound is above 0."""
+    return (
+        f"No evidence of a leak: with {100 * (1 - error):g}% confidence nothing above zero could "
+        "be proved. This is not a proof of privacy."
+    )
+
+
+def weak_odds(gamma_star: float) -> str | None:
+    """Why a finding is fragile if a small unmeasured shift would explain it away."""
+    if gamma_star >= ROBUST_ODDS:
+        return None
+    return (
+        f"An unmeasured shift with an odds ratio of {gamma_star:.2f} would explain the finding "
+        f"away; robust needs at least {ROBUST_ODDS:g}."
+    )
 
 
 def findings_in_words(leaking: list[Bound]) -> str:
@@ -216,11 +231,9 @@ def _reasons(
         )
     if not adjusted.features:
         reasons.append("No features were given: a difference between the groups was not ruled out.")
-    if gamma_star is not None and gamma_star < ROBUST_ODDS:
-        reasons.append(
-            f"An unmeasured shift with an odds ratio of {gamma_star:.2f} would explain the finding "
-            f"away; robust needs at least {ROBUST_ODDS:g}."
-        )
+    weak = None if gamma_star is None else weak_odds(gamma_star)
+    if weak is not None:
+        reasons.append(weak)
     if adjusted.c_lb:
         reasons.append(
             f"A baseline that does not see the model beats the propensities by {adjusted.c_lb:.2f} "

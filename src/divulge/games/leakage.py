@@ -19,8 +19,8 @@ import numpy.typing as npt
 from divulge import tables
 from divulge.arranged import Rows, order_of, rows_named
 from divulge.errors import InputError, require, require_probability
+from divulge.exposure import binary, scores
 from divulge.exposure import records as records_
-from divulge.exposure import scores
 from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covariance
 from divulge.exposure.defences import solve_noise, solve_rate
 from divulge.exposure.scores import Release
@@ -35,8 +35,12 @@ MEAN = "mean"
 NOISY_MEAN = "noisy-mean"
 SUBSAMPLED_MEAN = "subsampled-mean"
 MECHANISMS = (MEAN, NOISY_MEAN, SUBSAMPLED_MEAN)
+EXACT = "exact_"
+"""How columns with exact figures begin."""
 DELTAS = (1e-5,)
 FPRS = (0.01, 0.1)
+MOST_EXACT = 2_000
+"""Records of 0/1 columns that are computed exactly, where there are more: spread over the ranks."""
 STAGES = ("covariance", "distances", "noise and rate", "similar records")
 
 
@@ -80,6 +84,16 @@ class Measured:
     """advantage, tpr_at_<fpr> and epsilon_at_<delta>."""
     order: npt.NDArray[np.intp] = field(repr=False)
     """Most exposed first; among equals, by content."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there are exact figures, those of 0/1 columns, beside the normal ones."""
+        return EXACT + "advantage" in self.columns
+
+    @property
+    def advantage(self) -> Array:
+        """The advantage of every record, exact if there is such a figure; NaN if not computed."""
+        return self.columns[EXACT + "advantage" if self.is_exact else "advantage"]
 
     def table(self, ids: Any) -> Any:
         """An Arrow table: id, leakage and the other columns, most exposed first."""
@@ -137,6 +151,8 @@ def leakage(
     model = estimate_covariance(read.reference.matrix, covariance, read.reference.names)
     advance(STAGES[1], 1, len(STAGES))
     measured = measure(rows, model, release, wanted)
+    if release.noise == 0.0 and binary.binary_columns(rows, read.reference.matrix).all():
+        measured = add_exact(measured, rows, model, release, wanted)
     if target is not None:
         write_table(measured.table(read.ids), target)
     advance(STAGES[2], 2, len(STAGES))
@@ -247,6 +263,27 @@ def measure(rows: Array, model: Covariance, release: Release, wanted: Wanted) ->
     return Measured(m, columns, np.argsort(-m, kind="stable"))
 
 
+def add_exact(
+    measured: Measured, rows: Array, model: Covariance, release: Release, wanted: Wanted
+) -> Measured:
+    """The exact figures of 0/1 columns, taken to be independent, beside the normal ones.
+
+    Of very many records only the most exposed and others spread over the ranks; NaN elsewhere.
+    """
+    order = measured.order
+    spread = order[np.linspace(0, order.size - 1, min(order.size, MOST_EXACT)).astype(np.intp)]
+    chosen = np.union1d(order[: leakage_findings.SHOWN], spread)
+    found = binary.exact(rows[chosen], model.mean, release, fprs=wanted.fprs, deltas=wanted.deltas)
+    values = {"advantage": found.advantage}
+    values |= {f"tpr_at_{f:g}": v for f, v in zip(wanted.fprs, found.power, strict=True)}
+    values |= {f"epsilon_at_{d:g}": v for d, v in zip(wanted.deltas, found.epsilon, strict=True)}
+    columns = dict(measured.columns)
+    for name, some in values.items():
+        columns[EXACT + name] = np.full(order.size, np.nan)
+        columns[EXACT + name][chosen] = some
+    return Measured(measured.leakage, columns, order)
+
+
 def solve(
     rows: Array, model: Covariance, release: Release, wanted: Wanted, measured: Measured
 ) -> dict[str, Any]:
@@ -258,7 +295,7 @@ def solve(
     spread = np.sqrt(np.median(model.variances) / release.behind)
     return {
         **goal,
-        "now": leakage_findings.percentile(measured.columns["advantage"], wanted.percentile),
+        "now": leakage_findings.percentile(measured.advantage, wanted.percentile),
         "noise": noise,
         "noise_over_spread": float(noise / spread),
         "rate": rate,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.exposure import scores
+from divulge.exposure import binary, scores
 from divulge.exposure.covariance import Covariance
+from divulge.exposure.normality import LEAST_COUNT, MOST_SKEWED, doubts
 from divulge.exposure.records import shared_rows
 from divulge.exposure.scores import Release
 from divulge.games.provenance import versions
@@ -23,6 +24,9 @@ Array = npt.NDArray[np.float64]
 STATUS = "computed"
 SHOWN = 20
 """Most exposed records in the result."""
+INFINITE = "infinite"
+NAMED = 5
+"""Columns named in a reason."""
 COMPARED = 200
 """Records compared with similar ones: the most exposed, and others spread over the ranks."""
 SEARCHED = 20_000
@@ -33,6 +37,11 @@ MODEL = (
     "Computed, not proved: no attack was run. The figures are what the best attack on each record "
     "would reach if the released mean is close to normal (many records behind it, no record that "
     "dominates) and if the reference records are drawn like the others behind the mean."
+)
+EXACT_MODEL = (
+    "Computed, not proved: no attack was run. Every column holds zeros and ones, so the advantages "
+    "above are exact: those of counts, not of a normal mean. They take the columns to be "
+    "independent and the reference records to be drawn like the others behind the mean."
 )
 PLUG_IN = (
     "Mean and covariance are estimated from the reference records: with few of them per column the "
@@ -66,7 +75,8 @@ class Setting:
 
 def percentile(values: Array, percent: float) -> float:
     """The largest value once the share above it is left out: one of the values themselves."""
-    return float(np.percentile(values, percent, method="inverted_cdf"))
+    known = values[~np.isnan(values)]
+    return float(np.percentile(known, percent, method="inverted_cdf"))
 
 
 def similar(
@@ -111,7 +121,7 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
         bounds=(),
         measurements={
             "leakage": _summary(measured.leakage),
-            **{name: _summary(values) for name, values in measured.columns.items()},
+            **{name: _summary(values, name) for name, values in measured.columns.items()},
         },
         trials={
             "records": int(measured.leakage.size),
@@ -121,8 +131,8 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
             "columns": model.dimension,
         },
         diagnostics={
-            "exposure": _histogram(measured.columns["advantage"], setting),
-            "power": _power(measured.leakage, release.rate),
+            "exposure": _histogram(measured.advantage, setting),
+            "power": _power(read, measured, setting),
             "most_exposed": _most_exposed(read, measured, setting),
             "defences": setting.defences,
             "similar": _similar(setting.similar, release.rate),
@@ -132,6 +142,7 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
                 "rate": release.rate,
             },
             "covariance": _covariance(read, measured.leakage, setting, same),
+            **_normality(read, release),
         },
         provenance={"command": command, "versions": versions(), "inputs": list(read.inputs)},
     )
@@ -153,7 +164,7 @@ def _covariance(read: Tables, leakage: Array, setting: Setting, same: int) -> di
 
 def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Verdict:
     """One sentence with the figures, and what they rest on."""
-    values = measured.columns["advantage"]
+    values = measured.advantage
     top = int(measured.order[0])
     goal = setting.defences
     sentence = (
@@ -162,13 +173,58 @@ def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Ve
         f"{values[top]:.3g}; the {goal['percentile']:g}th percentile is {goal['now']:.3g}, the "
         f"median {percentile(values, 50.0):.3g}. {_remedy(goal)}"
     )
-    reasons = [MODEL, PLUG_IN]
+    reasons = [EXACT_MODEL if measured.is_exact else MODEL, PLUG_IN]
+    reasons += _not_normal(read, measured, setting)
     if same:
         reasons.append(
             f"{same} of the records also stand in the reference: give reference records that are "
             "not in the data."
         )
     return Verdict(STATUS, False, sentence, tuple(reasons))
+
+
+def _not_normal(read: Tables, measured: Measured, setting: Setting) -> list[str]:
+    """Where the normal form is doubtful, and whom the release may exclude for certain."""
+    odd = doubts(read.reference.matrix, read.reference.names, setting.release)
+    if not measured.is_exact:
+        if not odd:
+            return []
+        named = ", ".join(repr(d.column) for d in odd[:NAMED]) + (", ..." if odd[NAMED:] else "")
+        return [
+            f"The mean of {len(odd)} of {setting.model.dimension} columns is not close to normal "
+            f"(skewness over the root of the records above {MOST_SKEWED:g}, or fewer than "
+            f"{LEAST_COUNT:g} expected records with the rarer value): {named}. The figures may "
+            "understate what the record leaks."
+        ]
+    normal = float(measured.columns["advantage"][measured.order[0]])
+    reasons = [
+        f"As if the mean were normal, with the correlations of the columns, the most exposed "
+        f"record's advantage would be {normal:.3g}."
+    ]
+    for delta in setting.wanted.deltas:
+        found = measured.columns[f"exact_epsilon_at_{delta:g}"]
+        endless, computed = int(np.isinf(found).sum()), int((~np.isnan(found)).sum())
+        if endless:
+            reasons.append(
+                f"epsilon at delta {delta:g} is infinite for {endless:,} of {computed:,} records: "
+                "a count of 0, or of all, shows with a larger probability than delta that such a "
+                "record is not behind the mean."
+            )
+    return reasons
+
+
+def _normality(read: Tables, release: Release) -> dict[str, Any]:
+    """The columns whose mean is not close to normal, for the report."""
+    odd = doubts(read.reference.matrix, read.reference.names, release)
+    rows = [
+        {
+            "column": d.column,
+            "skewness_over_root": d.skewness,
+            **({} if d.expected is None else {"expected_count": d.expected}),
+        }
+        for d in odd[:SHOWN]
+    ]
+    return {"normality": rows} if rows else {}
 
 
 def _named(setting: Setting) -> str:
@@ -204,11 +260,17 @@ def _down(value: float, digits: int = 4) -> str:
     return text if float(text) <= value else f"{value * (1.0 - 10.0 ** (1 - digits)):.{digits}g}"
 
 
-def _summary(values: Array) -> dict[str, float]:
-    return {name: percentile(values, percent) for name, percent in QUANTILES}
+def _summary(values: Array, column: str = "") -> dict[str, float | str]:
+    return {name: _stated(percentile(values, percent), column) for name, percent in QUANTILES}
 
 
-def _histogram(values: Array, setting: Setting) -> dict[str, Any]:
+def _stated(value: float, column: str) -> float | str:
+    """An exact figure that is infinite is said to be; a normal one is only beyond what is told."""
+    return INFINITE if np.isinf(value) and column.startswith("exact_") else value
+
+
+def _histogram(advantage: Array, setting: Setting) -> dict[str, Any]:
+    values = advantage[~np.isnan(advantage)]
     top = float(values.max())
     counts, edges = np.histogram(values, bins=BINS, range=(0.0, top if top > 0.0 else 1.0))
     return {
@@ -220,13 +282,19 @@ def _histogram(values: Array, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _power(leakage: Array, rate: float) -> dict[str, Any]:
+def _power(read: Tables, measured: Measured, setting: Setting) -> dict[str, Any]:
+    """Power against false-positive rate of three records, exact where the columns are 0 and 1."""
     fpr = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 80)])
-    named = {name: percentile(leakage, percent) for name, percent in QUANTILES if name != "p90"}
-    return {
-        "fpr": fpr.tolist(),
-        **{name: scores.power(m, fpr, rate).tolist() for name, m in named.items()},
-    }
+    named = {n: percentile(measured.leakage, q) for n, q in QUANTILES if n != "p90"}
+    if not measured.is_exact:
+        curves = [scores.power(m, fpr, setting.release.rate) for m in named.values()]
+    else:
+        rows = [int(np.argmax(measured.leakage == m)) for m in named.values()]
+        found = binary.exact(
+            read.data.matrix[rows], setting.model.mean, setting.release, fprs=fpr.tolist()
+        )
+        curves = list(np.column_stack(found.power))
+    return {"fpr": fpr.tolist(), **{n: c.tolist() for n, c in zip(named, curves, strict=True)}}
 
 
 def _most_exposed(read: Tables, measured: Measured, setting: Setting) -> list[dict[str, Any]]:
@@ -237,7 +305,7 @@ def _most_exposed(read: Tables, measured: Measured, setting: Setting) -> list[di
             {
                 "id": str(read.ids[int(row)].as_py()),
                 "leakage": float(measured.leakage[row]),
-                **{name: float(values[row]) for name, values in measured.columns.items()},
+                **{n: _stated(float(v[row]), n) for n, v in measured.columns.items()},
                 "advantage_by_similar": float(scores.advantage(held, setting.release.rate)),
             }
         )

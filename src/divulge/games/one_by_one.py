@@ -2,14 +2,13 @@
 
 Where PANORAMIA charges every record with the worst closeness c, here each record has its own prior:
 what the record, the helpers and the baseline say of it. The bounds and guards are those of the
-membership audit under shift. Real non-members, if there are any, are the negative control.
+membership audit under shift. Real non-members, if there are any, are played too (``control.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,10 +18,9 @@ from divulge.errors import CannotConclude
 from divulge.games import corrections, findings
 from divulge.games.contest import Contest, Seen
 from divulge.games.generated import Material
-from divulge.result import Bound, Result
+from divulge.result import Result
 from divulge.shift import adjust
 from divulge.shift.features import Features
-from divulge.shift.sensitivity import sensitivity
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -104,40 +102,6 @@ def _standardised(matrix: Array) -> Array:
     return out
 
 
-def less_control(found: Result, control: Result) -> Result:
-    """Every bound less what the same audit proves where nothing can leak."""
-    key = attrgetter("parameter", "delta", "correction")
-    false = {key(b): b.value for b in control.bounds}
-    bounds = tuple(
-        replace(b, value=max(0.0, b.value - false.get(key(b), 0.0)), assumptions=_less(b))
-        for b in found.bounds
-    )
-    epsilon = findings.headline_epsilon(bounds)
-    curve = sensitivity(epsilon)
-    worst = max((b.value for b in control.headline()), default=0.0)
-    return replace(
-        found,
-        bounds=bounds,
-        measurements={
-            **found.measurements,
-            "gamma_star": curve.gamma_star,
-            "negative_control_epsilon": findings.headline_epsilon(control.bounds),
-        },
-        diagnostics={
-            **found.diagnostics,
-            "sensitivity": {
-                "gamma": curve.gamma,
-                "epsilon": curve.epsilon,
-                "gamma_star": curve.gamma_star,
-            },
-            "negative_control": {
-                "status": control.verdict.status,
-                "epsilon": findings.headline_epsilon(control.bounds),
-                "largest": worst,
-            },
-        },
-    )
-
-
-def _less(bound: Bound) -> tuple[str, ...]:
-    return (*bound.assumptions, "less what the same audit finds against real non-members")
+def without_headline(found: Result) -> Result:
+    """The same bounds, none of which a verdict rests on."""
+    return replace(found, bounds=tuple(replace(b, headline=False) for b in found.bounds))

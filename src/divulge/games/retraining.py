@@ -63,6 +63,7 @@ def audit(
     prior: EpsilonPrior | str | None = None,
     strength: StrengthPrior | str | float | None = None,
     correlated: bool = False,
+    margins: str | None = None,
     group: str | None = None,
     error: float = 0.05,
     level: float = 0.9,
@@ -74,10 +75,12 @@ def audit(
     """The posterior of epsilon from error counts, and the bound that the same counts prove.
 
     ``table`` has the columns false_positives, negatives, false_negatives, positives, one row per
-    attack. ``correlated`` is for counts from cross-fed shadow models. ``group`` names a column
-    whose equal values mark dependent attacks, which are pooled. ``prior`` is that of epsilon
-    (``half-normal:10``), ``strength`` a number or ``beta:1,1``. ``sampler`` draws that many times
-    from the published sampler as a cross-check.
+    attack. ``correlated`` is for counts from cross-fed shadow models; its ``margins`` are
+    ``beta-binomial`` where a count is 0 or full (default), or ``normal`` throughout, which is the
+    paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent
+    attacks, which are pooled. ``prior`` is that of epsilon (``half-normal:10``), ``strength`` a
+    number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
+    cross-check.
     """
     require_probability("error", error)
     require_probability("level", level)
@@ -89,6 +92,12 @@ def audit(
         f"The sampler needs at least {LEAST_DRAWS} draws. Found {sampler}.",
     )
     require(not (correlated and group), "Counts are either correlated or grouped; not both.")
+    require(
+        correlated or margins is None,
+        "Margins are those of correlated counts: give --correlated too, or leave out --margins.",
+    )
+    margins = margins or correlated_.MARGINS[0]
+    correlated_.check_margins(margins)
     of_e = EpsilonPrior.parse(prior) if isinstance(prior, str) else prior or EpsilonPrior()
     of_s = _strength(strength)
     require(not (sampler and of_s.fixed == 1.0), "The sampler needs a strength below 1.")
@@ -98,7 +107,11 @@ def audit(
     for k, delta in enumerate(deltas):
         if progress is not None:
             progress("posterior", k, len(deltas))
-        estimates.append(estimate(counts.pooled, float(delta), of_e, of_s, correlated, k == 0))
+        estimates.append(
+            estimate(
+                counts.pooled, float(delta), of_e, of_s, margins if correlated else None, k == 0
+            )
+        )
     draws = None
     if sampler:
         if progress is not None:
@@ -124,6 +137,7 @@ def audit(
             "prior_of_epsilon": str(of_e),
             "prior_of_strength": str(of_s),
             "counts": "correlated" if correlated else ("pooled" if group else "independent"),
+            **({"margins": margins} if correlated else {}),
             "versions": versions(),
             "inputs": inputs,
         },
@@ -136,15 +150,20 @@ def estimate(
     delta: float,
     of_e: EpsilonPrior,
     of_s: StrengthPrior,
-    correlated: bool,
+    margins: str | None,
     alternatives: bool,
 ) -> Estimate:
-    """The posterior, what strength 1 would have claimed, and other priors if asked for."""
+    """The posterior, what strength 1 would have claimed, and other priors if asked for.
+
+    ``margins`` are those of correlated counts; None if the counts are independent.
+    """
     strongest = posterior(counts, delta, epsilon_prior=of_e, strength=STRONGEST, whole=False)
     chosen = [pair for pair in ALTERNATIVES if pair != (of_e, of_s)] if alternatives else []
     free = [pair for pair in chosen if pair[1].fixed is None]
-    if correlated:
-        found = correlated_.correlated(counts, delta, epsilon_prior=of_e, strength=of_s)
+    if margins is not None:
+        found = correlated_.correlated(
+            counts, delta, epsilon_prior=of_e, strength=of_s, margins=margins
+        )
         main = found.posterior(of_e, of_s)
         same = [pair for pair in free if of_s.fixed is None]
         others = [found.posterior(*pair) for pair in same]

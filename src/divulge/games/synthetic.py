@@ -68,8 +68,9 @@ def synthetic(
     with the same columns. Without ``generated`` the named ``generator`` learns from a part of the
     members; ``drop_poor`` is the share of its samples that a filter may remove as poor. A helper
     is trained on generated records where there is a label; ``helper_loss`` names columns with the
-    losses of the user's own. ``nonmembers`` are real ones, for comparison and as a negative
-    control: against generated records they must look like members to no audit. ``rule`` says which
+    losses of the user's own. ``nonmembers`` are real ones: against generated records they must
+    look like members to no audit, and members must be told from them too before a leak is claimed
+    (``control.py``). ``rule`` says which
     levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
     mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
     ``n_jobs``, ``backend`` and ``address`` say who trains the generator and the helpers and plays
@@ -107,7 +108,7 @@ def synthetic(
         columns,
         generated=others.get("generated records"),
         nonmembers=others.get("real non-members"),
-        generator=None if generated is not None else _generator(generator, drop_poor),
+        generator=None if generated is not None else _generator(generator, drop_poor, label),
         model=model,
         work=work,
     )
@@ -242,11 +243,11 @@ def _model_key(model: Any, fingerprint: str | None) -> str | None:
         return None
 
 
-def _generator(given: Any, drop_poor: float) -> Any:
+def _generator(given: Any, drop_poor: float, label: str | None) -> Any:
     from divulge.generators import by_name
     from divulge.generators.filter import Filtered
 
     require_probability("drop_poor", drop_poor, zero=True)
     if isinstance(given, str):
-        return by_name(given, filter_share=drop_poor)
+        return by_name(given, label=label, filter_share=drop_poor)
     return Filtered(given, drop_poor) if drop_poor > 0.0 else given

@@ -14,6 +14,7 @@ from divulge.bounds import closeness
 from divulge.bounds.closeness import Recall
 from divulge.games import findings, one_by_one
 from divulge.games.contest import Contest
+from divulge.games.control import DIRECT_SHARE, FOUND_SHARE, Control
 from divulge.games.generated import Material
 from divulge.result import Result, Verdict, floor_to
 
@@ -110,15 +111,17 @@ def result(
     first = games[0]
     measured = measure(first, error=setting.error, rule=setting.rule, seed=seed)
 
-    def weigh(contest: Contest) -> Result:
+    def weigh(contest: Contest, share: float = 1.0) -> Result:
+        error = share * setting.error
         return one_by_one.audit(
-            material, contest, setting.deltas, setting.error, seed, provenance, progress
+            material, contest, setting.deltas, error, seed, provenance, progress
         )
 
-    beyond, control = weigh(first), None
-    if played.control is not None and beyond.bounds:
-        control = weigh(played.control)
-        beyond = one_by_one.less_control(beyond, control)
+    control = None
+    beyond = weigh(first, 1.0 if played.control is None else FOUND_SHARE)
+    if played.control is not None and outside is not None and beyond.bounds:
+        control = Control(weigh(played.control), weigh(outside, DIRECT_SHARE), setting.error)
+    verdict, beyond = _judged(beyond, control, measured, material, setting)
     measurements: dict[str, Any] = {**measured.numbers()}
     if outside is not None:
         measurements |= _with_real(material, outside, setting, seed)
@@ -127,6 +130,8 @@ def result(
         for k, v in beyond.measurements.items()
         if k != "epsilon_tilde"
     }
+    if control is not None:
+        measurements |= control.numbers()
     diagnostics: dict[str, Any] = {
         "recall": _curves(first, setting.error, seed),
         "measurement": {**measured.numbers(), "meaning": MEANING, "rule": setting.rule},
@@ -166,6 +171,12 @@ def result(
         diagnostics["repeats"] = _spread(games, setting, seed)
     if outside is not None:
         diagnostics["comparison"] = _comparison(measurements, beyond)
+    if control is not None:
+        diagnostics["negative_control"] = {
+            "status": control.control.verdict.status,
+            **control.numbers(),
+            "direct_status": control.direct.verdict.status,
+        }
     train, validation, test = first.sizes
     trials = {
         **beyond.trials,
@@ -176,7 +187,7 @@ def result(
     }
     return Result(
         game="synthetic",
-        verdict=_verdict(beyond, control, measured, material, setting),
+        verdict=verdict,
         bounds=beyond.bounds,
         measurements=measurements,
         trials=trials,
@@ -188,37 +199,52 @@ def result(
     )
 
 
-def _verdict(
+def _judged(
     beyond: Result,
-    control: Result | None,
+    control: Control | None,
     measured: Measured,
     material: Material,
     setting: Setting,
-) -> Verdict:
-    """The verdict rests on the bounds; it is robust only with a silent negative control."""
+) -> tuple[Verdict, Result]:
+    """The verdict, and the bounds it rests on: what is left once real non-members have spoken."""
     sure = f"{100 * (1 - setting.error):g}%"
-    leaking = [b for b in beyond.headline() if floor_to(b.value, 3) > 0.0]
     status, sentence = beyond.verdict.status, beyond.verdict.sentence
-    if status == "leak" and not leaking:
-        status = "no evidence"
-        sentence = "No evidence of a leak beyond what the negative control shows as well."
-    elif leaking:
-        sentence = (
-            "The model knows its members beyond what baseline and helpers could learn of the "
-            f"population: with {sure} confidence, {findings.findings_in_words(leaking)}."
+    reasons, refusal = list(beyond.verdict.reasons), None
+    finding = status == "leak" or (status == "no evidence" and bool(control and control.confirms))
+    if finding and control is not None:
+        refusal = control.refusal()
+        reasons = [r for r in reasons if r != _weak(beyond)]
+        beyond = one_by_one.without_headline(beyond) if refusal else control.less_sight(beyond)
+        reasons += [r for r in (_weak(beyond),) if r and not refusal]
+    if refusal is not None:
+        status, sentence = "cannot conclude", f"Nothing can be concluded: {refusal}"
+    elif finding:
+        leaking = [b for b in beyond.headline() if floor_to(b.value, 3) > 0.0]
+        status, sentence = (
+            "leak",
+            (
+                "The model knows its members beyond what baseline and helpers could learn of the "
+                f"population: with {sure} confidence, {findings.findings_in_words(leaking)}."
+            ),
         )
+    elif status == "no evidence":
+        sentence = findings.nothing_proved(setting.error)
+    if finding:
+        reasons += _doubts(control, material)
     numbers = {k: floor_to(v, 3) for k, v in measured.numbers().items()}
     sentence += (
         f" PANORAMIA measures epsilon~ = {numbers['epsilon_tilde']:.3f} "
         f"({numbers['c_plus_epsilon_lb']:.3f} with the model, {numbers['c_lb']:.3f} without it, at "
         f"{sure}): a measurement, not a bound, that holds if the generator is no worse than that."
     )
-    own = _doubts(control, material) if leaking else []
-    robust = beyond.verdict.robust and bool(leaking) and not own
-    return Verdict(status, robust, sentence, (*beyond.verdict.reasons, *own))
+    return Verdict(status, status == "leak" and not reasons, sentence, tuple(reasons)), beyond
 
 
-def _doubts(control: Result | None, material: Material) -> list[str]:
+def _weak(beyond: Result) -> str | None:
+    return findings.weak_odds(float(beyond.measurements.get("gamma_star", 1.0)))
+
+
+def _doubts(control: Control | None, material: Material) -> list[str]:
     """Why a finding of this game may be knowledge of the population instead of memory."""
     out = []
     if control is None:
@@ -226,10 +252,17 @@ def _doubts(control: Result | None, material: Material) -> list[str]:
             "A model that knows the population better than the generator and the helpers would "
             "look the same; real non-members (--nonmembers) would tell."
         )
-    elif control.verdict.status != "no evidence":
+    elif control.speaks:
         out.append(
-            "The same audit finds something, or cannot conclude, against real non-members, who "
-            "cannot leak; what it finds there was deducted."
+            "Real non-members against generated records show an epsilon of "
+            f"{floor_to(control.epsilon, 3):.3f}, or a mu, where nothing can leak. That is a lower "
+            "bound on the mistake, so it cannot be deducted. `divulge membership` audits members "
+            "against real non-members, without a generator."
+        )
+    elif control.direct.measurements.get("c_lb"):
+        out.append(
+            "Members and real non-members differ by more than their columns explain: a baseline "
+            "that does not see the model tells them apart."
         )
     if material.helper == "none":
         out.append(
@@ -273,6 +306,16 @@ def _comparison(measurements: dict[str, Any], beyond: Result) -> list[dict[str, 
             "attack": "generated records, weighed one by one, at delta 0",
             "epsilon": floor_to(proved, 6),
         },
+        *(
+            [
+                {
+                    "attack": "members against real non-members, weighed one by one",
+                    "epsilon": measurements["direct_epsilon"],
+                }
+            ]
+            if "direct_epsilon" in measurements
+            else []
+        ),
         {
             "attack": "RM;RN: the same attack on real non-members, taken to be alike",
             "epsilon": measurements["real_nonmembers_epsilon"],

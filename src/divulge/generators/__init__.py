@@ -27,20 +27,28 @@ DEFAULT = "trees"
 __all__ = ["DEFAULT", "NAMES", "Generator", "by_name"]
 
 
-def by_name(name: str, *, filter_share: float = 0.0, **settings: Any) -> Generator:
-    """A generator from its name and its settings; filtered if ``filter_share`` is above 0."""
+def by_name(
+    name: str, *, label: str | None = None, filter_share: float = 0.0, **settings: Any
+) -> Generator:
+    """A generator from its name and its settings; filtered if ``filter_share`` is above 0.
+
+    ``label`` names the column of the class: generators that treat it apart are told, to the others
+    it is a column like any other.
+    """
     if name not in KINDS:
         near = difflib.get_close_matches(name, NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InputError(f"Unknown generator {name!r}.{hint} Choose from {', '.join(NAMES)}.")
-    place, label = KINDS[name]
-    kind = getattr(importlib.import_module(place), label)
+    place, class_name = KINDS[name]
+    kind = getattr(importlib.import_module(place), class_name)
     known = [f.name for f in fields(kind)]
     for setting in settings:
         if setting not in known:
             raise InputError(
                 f"Generator {name!r} has no setting {setting!r}. It has: {', '.join(known)}."
             )
+    if label is not None and "label" in known:
+        settings["label"] = label
     made: Generator = kind(**settings)
     if filter_share == 0.0:
         return made

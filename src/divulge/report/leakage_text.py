@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from divulge.report.leakage_words import QUANTILES, figure, is_summary
+from divulge.report.leakage_words import EXACT, QUANTILES, figure, is_summary
 from divulge.report.wording import finite, visible
 from divulge.result import Result, plain
 
+SHOWN = ("leakage", "advantage", "exact_advantage", "advantage_by_similar")
 ROWS = 10
 """Most exposed records shown."""
 
@@ -30,13 +31,18 @@ def print_leakage(result: Result, console: Console) -> frozenset[str]:
         console.print("[bold]Over the records[/bold]")
         table = _table("", *(name for _, name in QUANTILES))
         for key, value in summaries.items():
-            table.add_row(escape(figure(key)), *(_number(value[k]) for k, _ in QUANTILES))
+            table.add_row(escape(figure(key)), *(_number(value[k], key) for k, _ in QUANTILES))
         console.print(table)
     rows = [r for r in _list(held.get("most_exposed")) if isinstance(r, Mapping)][:ROWS]
     if rows:
         console.print("\n[bold]Most exposed[/bold]")
-        keys = [k for k in ("leakage", "advantage", "advantage_by_similar") if k in rows[0]]
-        names = {"leakage": "leakage", "advantage": "advantage"}
+        keys = [
+            k
+            for k in ("leakage", "advantage", "exact_advantage", "advantage_by_similar")
+            if k in rows[0]
+        ]
+        names = {key: figure(key) for key in keys if key != "advantage_by_similar"}
+        names["leakage"] = "leakage"
         table = _table("id", *(names.get(k, "with a similar record") for k in keys))
         for row in rows:
             table.add_row(escape(visible(str(row.get("id")))), *(_number(row.get(k)) for k in keys))
@@ -62,9 +68,11 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, key: str = "") -> str:
     known = finite(value)
-    return "beyond 600" if known is None else f"{known:.4g}"
+    if known is None:
+        return "infinite" if key.startswith(EXACT) else "beyond 600"
+    return f"{known:.4g}"
 
 
 def _table(first: str, *others: str) -> Table:

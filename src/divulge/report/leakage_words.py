@@ -24,6 +24,8 @@ LABELS = {
     "correlated": "reference records behind the correlations",
     "distance_ratio": "mean squared distance of the records over its expectation (1 is best)",
     "dropped_columns": "columns left out because they are constant",
+    "exact_advantage": "advantage, exact",
+    "expected_count": "records behind the mean expected to have the rarer value",
     "largest_share": "largest share of the leakage kept",
     "leakage": "leakage (m*)",
     "median_share": "median share of the leakage kept",
@@ -39,6 +41,7 @@ LABELS = {
     "shared_with_reference": "records that also stand in the reference (0 is best)",
     "shrinkage": "shrinkage towards independent columns (0 none, 1 whole)",
     "size": "records in the table",
+    "skewness_over_root": "skewness over the root of the records behind the mean",
     "wanted": "advantage to come down to",
 }
 """On top of those that every game shares."""
@@ -79,6 +82,12 @@ CHECKS = {
         "sampling rate, with the noise as it is, at which the percentile has come down to the "
         "advantage asked for. A rate of 0 means that none does.",
     ),
+    "normality": (
+        "Which columns have a mean that is not close to normal?",
+        "Most skewed first. Beyond 0.3, or with fewer than five expected records of the rarer "
+        "value, the normal form may be far off. Where every column holds zeros and ones and no "
+        "noise is added, the exact figures stand beside the normal ones.",
+    ),
     "mechanism": ("What is released?", ""),
     "covariance": (
         "How were distances measured?",
@@ -86,6 +95,8 @@ CHECKS = {
         "not like the reference, or that the covariance is not known well enough.",
     ),
 }
+EXACT = "exact_"
+"""How figures that need no normal mean begin."""
 SERIES = {"median": "median record", "p99": "99th percentile", "largest": "most exposed record"}
 """The records whose power is drawn."""
 QUANTILES = (("median", "median"), ("p90", "90%"), ("p99", "99%"), ("largest", "largest"))
@@ -94,6 +105,8 @@ QUANTILES = (("median", "median"), ("p90", "90%"), ("p99", "99%"), ("largest", "
 
 def figure(key: str) -> str:
     """``leakage``, ``advantage``, ``power at FPR 0.01``, ``epsilon at delta 1e-05``."""
+    if key.startswith(EXACT):
+        return f"{figure(key.removeprefix(EXACT))}, exact"
     for start, words in (("tpr_at_", "power at FPR "), ("epsilon_at_", "epsilon at delta ")):
         if key.startswith(start):
             return words + key.removeprefix(start)

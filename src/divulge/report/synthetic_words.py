@@ -18,7 +18,9 @@ LABELS = {
     "nonmembers": "generated records in the trials",
     "nonmembers_kept": "generated records kept",
     "members_equal_to_another_member": "share of the members that equal another member",
+    "direct_epsilon": "epsilon of members against real non-members, weighed one by one",
     "negative_control_epsilon": "epsilon of the same audit on real non-members, who cannot leak",
+    "negative_control_sight": "epsilon that the audit on real non-members would have noticed",
     "one_run_epsilon": "epsilon of the loss alone, on real non-members taken to be alike (O(1))",
     "pool_members": "members in the game, all splits",
     "pool_nonmembers": "generated records in the game, all splits",
@@ -79,8 +81,10 @@ CHECKS = {
     ),
     "negative_control": (
         "Does the same audit stay silent where nothing can leak?",
-        "Real non-members in the place of the members, against generated records. What is found "
-        "there is knowledge of the population, and was deducted from every bound.",
+        "Real non-members in the place of the members, against generated records: if anything is "
+        "found there, it is knowledge of the population, and nothing is concluded. If not, what "
+        "so few records could not have shown is deducted. Members are also played against the real "
+        "non-members directly: a finding that this does not confirm is not called a leak.",
     ),
     "odd": ("What is odd about the generated records?", ""),
     "nuisance": ("How well were the records judged one by one?", ""),
@@ -127,7 +131,9 @@ NAMES = {
     "auc_of_residual_score": "auc beyond the baseline",
     "nonmembers": "generated records",
     "members_equal_to_another_member": "share of the members that equal another member",
+    "direct_epsilon": "epsilon of members against real non-members, one by one",
     "negative_control_epsilon": "epsilon of the same audit on real non-members, who cannot leak",
+    "negative_control_sight": "epsilon that this audit would have noticed",
     "one_run_epsilon": "epsilon of O(1), on real non-members",
     "pool_members": "members in all splits",
     "pool_nonmembers": "generated records in all splits",
