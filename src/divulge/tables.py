@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import budgets, stored
+from divulge import stored
 from divulge.errors import InputError
 from divulge.stored import file_sha256
 
@@ -81,33 +81,8 @@ def _arrow_column(name: str, values: Any) -> Any:
 
 
 def _read_file(path: Path) -> Frame:
-    import pyarrow as pa
-    import pyarrow.csv
-
-    if path.is_dir():
-        folder = stored.open_table(path)
-        return nw.from_native(folder.table(folder.columns), eager_only=True)
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
-    budgets.require_file(path)
-    kind = path.suffix.lower()
-    try:
-        if kind in stored.PARQUET:
-            found = stored.open_table(path)
-            table = found.table(found.columns)
-        elif kind in stored.CSV:
-            options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
-            table = pyarrow.csv.read_csv(path, parse_options=options)
-        else:
-            raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
-    except (pa.ArrowInvalid, pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read {path}: {error}") from error
-    if table.num_rows == 0:
-        raise InputError(f"{path} has no rows.")
-    if len(set(table.column_names)) != len(table.column_names):
-        twice = next(n for n in table.column_names if table.column_names.count(n) > 1)
-        raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
-    return nw.from_native(table, eager_only=True)
+    found = stored.open_table(path)
+    return nw.from_native(found.table(found.columns), eager_only=True)
 
 
 def require_columns(frame: Columns, names: Iterable[str], where: str) -> None:

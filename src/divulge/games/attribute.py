@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 
 from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
-from divulge.errors import CannotConclude, InputError, require, require_probability
+from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.games import attribute_bounds, attribute_findings
 from divulge.games.provenance import DELTAS, versions
 from divulge.games.values import Records, read_records
@@ -73,6 +73,7 @@ def attribute(
     The proxy's error is corrected unless it is vouched for (``proxy_exact``) or bounded in total
     variation (``tau``). The headline bounds hold together with confidence ``1 - error``.
     """
+    require_seed(rng)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import __version__, tables
-from divulge.errors import InputError, require, require_probability
+from divulge.errors import InputError, require, require_probability, require_seed
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
@@ -199,6 +199,7 @@ def plan(
         strategy in STRATEGIES,
         f"Unknown strategy {strategy!r}. Choose from {', '.join(STRATEGIES)}.",
     )
+    require_seed(rng)
     require_probability("probability", probability)
     require(0.0 <= noise < np.inf, f"noise must be at least 0 and finite. Found {noise!r}.")
     frame = tables.read(data)

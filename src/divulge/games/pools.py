@@ -106,7 +106,12 @@ def read_pools(
         else [_source("the table", table)]
     )
     shared = _Shared([c for c in sources[0].columns if all(c in s.columns for s in sources)])
-    require(len(shared.columns) > 0, "The members and the non-members have no column in common.")
+    require(
+        len(shared.columns) > 0,
+        "The members and the non-members have no column in common."
+        if apart
+        else "The table has no columns.",
+    )
     names = tables.expand(shared, [features] if isinstance(features, str) else features, where)
     single = [] if apart else [truth]
     tables.require_columns(shared, single, where)
