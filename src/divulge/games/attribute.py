@@ -81,7 +81,7 @@ def attribute(
     require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
     require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
     require(repetitions >= 1, f"At least one repetition is needed. Found {repetitions}.")
-    require(power >= 0.0, f"The power t must be at least 0. Found {power!r}.")
+    require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
     records = read_records(
         table,
         label=label,

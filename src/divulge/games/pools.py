@@ -93,8 +93,9 @@ def read_pools(
     seed: int = 0,
 ) -> Pools:
     """Read and check the tables; every error says what is wrong and where."""
+    given = [source is not None for source in (table, members, nonmembers)]
     require(
-        (table is None) == (members is not None and nonmembers is not None),
+        given in ([True, False, False], [False, True, True]),
         "Give one table with a truth column, or members and nonmembers apart.",
     )
     require(rows is None or rows > 0, f"rows must be at least 1. Found {rows}.")
@@ -118,8 +119,8 @@ def read_pools(
     require(truth not in names, f"The truth column {truth!r} must not be a feature.")
     finite = [c for c in (reference_score, propensity) if c is not None]
     if score is not None and model is None:
-        given = [score] if isinstance(score, str) else list(score)
-        finite += tables.expand(shared, given, where)
+        asked = [score] if isinstance(score, str) else list(score)
+        finite += tables.expand(shared, asked, where)
     tables.require_columns(shared, finite, where)
     wanted = list(dict.fromkeys([*single, *finite, *names])) if model is None else shared.columns
     fitting = AT_MOST // (len(names) + PER_ROW) if names else None
