@@ -30,6 +30,8 @@ Frame = nw.DataFrame[Any]
 MANY = 1 << 25
 """Rows from which on scores are held in single precision."""
 _SINGLE = 1e38
+LARGEST = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e18}
+"""Numbers beyond this are refused: squares and sums of them would overflow."""
 _FEW = 1024
 """Whole numbers this close together are taken as levels without looking which of them occur."""
 
@@ -232,6 +234,19 @@ def _require_finite(values: Floats, name: str, where: str) -> None:
             f"Column {name!r} of {where} must be finite. Found {values[row]} in row {row} "
             f"({int(bad.sum())} of {values.size} rows). Remove or repair these rows."
         )
+    require_moderate(values, name, where)
+
+
+def require_moderate(values: Floats, name: str, where: str) -> None:
+    """InputError where a number is so large that its square would overflow; NaN passes."""
+    largest = LARGEST[values.dtype]
+    if values.size and (np.nanmax(values) > largest or np.nanmin(values) < -largest):
+        rows = values.reshape(len(values), -1)
+        row = int(np.argmax((np.abs(rows) > largest).any(axis=1)))
+        raise InputError(
+            f"Column {name!r} of {where} has a number beyond {largest:g} in row {row}. Rescale the "
+            "column, or repair the row."
+        )
 
 
 def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
@@ -264,6 +279,8 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
             f"Column {name!r} of {where} must be finite. Row {int(np.argmax(bad))} is not "
             f"({int(bad.sum())} of {len(bad)} rows). Remove or repair these rows."
         )
+    if finite:
+        require_moderate(matrix, name, where)
     return matrix
 
 
@@ -277,6 +294,8 @@ _FALSE = {
 def truths(frame: Frame, name: str, where: str) -> Truths:
     """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
     column = frame[name]
+    if column.dtype.is_nested():
+        raise InputError(f"Column {name!r} of {where} must have two values. Found {column.dtype}.")
     missing = int(column.null_count())
     if missing:
         raise InputError(f"Column {name!r} of {where} has {missing} missing values.")

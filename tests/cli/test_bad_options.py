@@ -167,7 +167,7 @@ ONE_COMMAND = {
         ("--population", ("nowhere.csv",), "no file nowhere.csv"),
     ],
     "bound": [
-        ("--trials", ("0", "-1", "50"), "must"),
+        ("--trials", ("0", "-1", "50", "1" + "0" * 13, "1" + "0" * 40), "must"),
         ("--guesses", ("-1", "2000"), "guesses must lie"),
         ("--correct", ("-1", "101"), "correct must lie"),
         ("--delta", ("-1", "1", "2", "nan", "inf"), "delta must lie in [0, 1)"),
