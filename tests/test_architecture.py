@@ -18,6 +18,7 @@ LEVEL = {
     "addresses": 0,
     "budgets": 0.2,
     "parquet": 0.3,
+    "dialect": 0.25,
     "stored": 0.5,
     "threads": 0.5,
     "tables": 1,

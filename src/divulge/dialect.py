@@ -97,7 +97,9 @@ def trouble(path: Path, error: Exception) -> InputError:
         if found is not None:
             return found
     said = text.rsplit("Invalid: ", 1)[-1]
-    said = re.sub(r"contained multiple columns named (.*)", r"has two columns named '\1'. Rename one", said)
+    said = re.sub(
+        r"contained multiple columns named (.*)", r"has two columns named '\1'. Rename one", said
+    )
     said = re.sub(r"(Expected \d+ columns, got \d+): .*", r"\1", said)
     return InputError(f"Cannot read {path}: {said.rstrip('.')}.")
 

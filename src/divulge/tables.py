@@ -62,6 +62,8 @@ def read(source: Any) -> Frame:
         return read({f"x_{j}": source[:, j] for j in range(source.shape[1])})
     try:
         return nw.from_native(source, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"The table has two columns of one name: {error}.") from error
     except TypeError:
         raise InputError(
             f"Cannot read a table from {type(source).__name__}. Give a Parquet or CSV path, a "
@@ -72,14 +74,20 @@ def read(source: Any) -> Frame:
 def _arrow_column(name: str, values: Any) -> Any:
     import pyarrow as pa
 
-    array = np.asarray(values) if not isinstance(values, pa.Array | pa.ChunkedArray) else None
-    if array is None:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if array.ndim == 2:
-        return pa.array(list(array))
-    if array.ndim != 1:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.fromiter(values, dtype=object)
+    if array.ndim not in (1, 2):
         raise InputError(f"Column {name!r} must have one or two dimensions. Found {array.ndim}.")
-    return pa.array(values if array.dtype == object else array)
+    try:
+        if array.ndim == 2:
+            return pa.array(list(array))
+        return pa.array(values if array.dtype == object else array)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise InputError(f"Column {name!r} cannot be read as one type: {error}.") from error
 
 
 def _read_file(path: Path) -> Frame:
@@ -155,7 +163,7 @@ def _joined(first: Any, second: Any, name: str) -> Any:
                 f"Column {name!r} is {first.type} among the members and {second.type} among the "
                 "other records."
             )
-        first, second = first.cast(pa.float64()), second.cast(pa.float64())
+        first, second = (a.cast(pa.float64(), safe=False) for a in (first, second))
     chunks = [c for a in (first, second) for c in (a.chunks if hasattr(a, "chunks") else [a])]
     return pa.chunked_array(chunks, type=first.type)
 
@@ -215,13 +223,15 @@ def fill(values: Floats, column: Any) -> None:
     at = 0
     for chunk in native.chunks:
         plain = pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type)
-        some = chunk if plain else chunk.cast(pa.float64())
+        some = chunk if plain else chunk.cast(pa.float64(), safe=False)
         values[at : at + len(chunk)] = some.to_numpy(zero_copy_only=False)
         at += len(chunk)
 
 
 def require_numbers(kind: Any, name: str, where: str) -> None:
     """InputError unless a column of this type holds numbers."""
+    if kind == nw.Unknown:
+        raise InputError(f"Column {name!r} of {where} must hold numbers. It has no value at all.")
     if not (kind.is_numeric() or kind == nw.Boolean):
         raise InputError(f"Column {name!r} of {where} must hold numbers. Found {kind}.")
 
@@ -267,7 +277,9 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
         width *= int(lengths[0])
         flat = flat.flatten()
     try:
-        values = np.asarray(flat.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+        values = np.asarray(
+            flat.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
+        )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"The lists in {name!r} of {where} must hold numbers. Found {flat.type}."

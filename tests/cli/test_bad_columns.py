@@ -84,7 +84,9 @@ def test_a_column_that_must_hold_numbers(case, tmp_path):
 def membership(name: str, columns: Mapping[str, Any], says: str, *more: str, code: int = 2) -> Case:
     """A table of the membership game, as Parquet where its columns are not plain."""
     plain = all(isinstance(v, list) for v in columns.values())
-    flat = plain and not any(isinstance(c, list | dict | bytes) for v in columns.values() for c in v)
+    flat = plain and not any(
+        isinstance(c, list | dict | bytes) for v in columns.values() for c in v
+    )
     content = csv(columns) if flat else parquet(columns)
     command, place = swapped((*small.MEMBERSHIP_COMMAND, *more), "membership.csv", content)
     return Case(name, command, {place: content}, (says,), code)

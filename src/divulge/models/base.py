@@ -251,6 +251,8 @@ def codes(
         len(classes) == width,
         f"{model.name} has {width} outputs, but {len(classes)} classes are named.",
     )
+    if isinstance(values, nw.Series) and values.dtype.is_nested():
+        raise InputError(f"Column {label!r} must hold one class per record. Found {values.dtype}.")
     index = {c: j for j, c in enumerate(classes)}
     by_word = {str(c): j for c, j in index.items()}
     distinct, which = tables.levels(values)

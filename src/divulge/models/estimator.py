@@ -103,7 +103,14 @@ class Function:
             out.size == len(records),
             f"The model must return one loss per row: {len(records)}. Found {out.size}.",
         )
-        return Answers(losses=out.ravel())
+        losses = out.ravel()
+        bad = ~np.isfinite(losses)
+        require(
+            not bad.any(),
+            f"{self.name} must return finite losses. Found {losses[np.argmax(bad)]} for record "
+            f"{int(np.argmax(bad))} ({int(bad.sum())} of {losses.size}).",
+        )
+        return Answers(losses=losses)
 
 
 def _numbers(answer: Any) -> npt.NDArray[np.float64]:

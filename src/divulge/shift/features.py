@@ -80,15 +80,15 @@ def _encode_column(frame: Frame, name: str, where: str) -> tuple[Array, list[str
     if isinstance(kind, nw.List | nw.Array):
         return _embedding(frame, name, where)
     if kind.is_numeric() or kind == nw.Boolean:
-        return _number(np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float), name, where)
+        return _number(tables.filled(column), name, where)
     if isinstance(kind, nw.Struct | nw.Binary | nw.Time | nw.Duration):
         raise InputError(
             f"Feature {name!r} of {where} holds {kind}. A feature is a column of numbers, dates, "
             "words or lists of numbers: change it into one, or leave it out."
         )
     if kind.is_temporal():
-        stamps = column.cast(nw.Datetime("us")).dt.timestamp("us")
-        return _number(np.asarray(stamps.cast(nw.Float64).to_numpy(), dtype=float), name, where)
+        days = column if isinstance(kind, nw.Datetime) else column.cast(nw.Datetime("us"))
+        return _number(tables.filled(days.dt.timestamp("us")), name, where)
     return _category(column.to_list(), name)
 
 
