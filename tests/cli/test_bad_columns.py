@@ -1,15 +1,27 @@
-"""Tables that can be read but hold the wrong values: NaN, words, dates, lists, one class, one row."""
+"""Tables that can be read but hold the wrong values: NaN, words, dates, lists, one class."""
 
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import small_inputs as small
 from commands import run
-from hostile import ROWS, Case, contents, csv, lay_out, numbers, parametrised, parquet, refused
+from hostile import (
+    ROWS,
+    Case,
+    contents,
+    csv,
+    document,
+    lay_out,
+    numbers,
+    parametrised,
+    parquet,
+    refused,
+)
 from hostile import replaced as changed
 
 DAY = datetime.date(2020, 1, 1)
@@ -107,8 +119,6 @@ TRUTHS = [
     membership("dates", {**BASE, "member": [DAY] * ROWS}, "must have two values"),
     membership("lists", {**BASE, "member": pa.array([[1]] * ROWS)}, "must have two values"),
     membership("one row", {k: v[:1] for k, v in BASE.items()}, "an audit needs both kinds"),
-    membership("two rows", {k: v[:2] for k, v in BASE.items()}, "", code=3),
-    membership("a constant score", {**BASE, "loss": [0.5] * ROWS}, "the same in every row", code=3),
     membership("a propensity of 0", {**BASE, "pi": [0.0, *([0.5] * (ROWS - 1))]},
                "strictly in (0, 1)", "--features", "x", "--propensity", "pi"),
     membership("a propensity of 1", {**BASE, "pi": [1.0] * ROWS},
@@ -153,15 +163,56 @@ TRUTHS = [
 
 @parametrised(TRUTHS)
 def test_a_membership_table(case, tmp_path):
-    if case.code == 2:
-        refused(case, tmp_path)
-        return
+    refused(case, tmp_path)
+
+
+NO_TRIALS = [
+    membership("two rows", {k: v[:2] for k, v in BASE.items()}, "at least 20", code=3),
+    membership("a constant score", {**BASE, "loss": [0.5] * ROWS}, "same in every row", code=3),
+    membership("two scores, one constant", {**BASE, "flat": [1] * ROWS}, "'flat'",
+               "--score", "loss,flat", code=3),
+    Case("a constant score", small.AUDIT_COMMAND,
+         small.FILES | {"scores.csv": csv({**small.SCORES, "loss": [1] * small.PLANNED})},
+         ("the same for every canary",), 3),
+]  # fmt: skip
+
+
+@parametrised(NO_TRIALS)
+def test_there_is_nothing_to_audit(case, tmp_path):
+    refused(case, tmp_path)
+
+
+def canaries(name: str, says: str, count: int, scores: Sequence[float]) -> Case:
+    plan = {**small.PLAN, **{k: small.PLAN[k][:count] for k in ("ids", "rows", "included")}}
+    files = {
+        "plan.json": document({**plan, "canaries": count}),
+        "scores.csv": csv({"row": list(range(count)), "loss": scores}),
+    }
+    return Case(name, small.AUDIT_COMMAND, files, (says,), 3)
+
+
+UNDECIDED = [
+    membership("few rows for features", BASE, "too few to estimate", "--features", "x", code=3),
+    Case("few training records", small.ATTRIBUTE_COMMAND, small.FILES, ("too few",), 3),
+    canaries("few canaries", "too few", 19, numbers(rows=19)),
+]
+
+
+@parametrised(UNDECIDED)
+def test_nothing_can_be_concluded(case, tmp_path):
+    """The Result is the same on stdout and in the file, and says why."""
     lay_out(case.files, tmp_path)
     before = contents(tmp_path)
-    done = run(*case.command, cwd=tmp_path)
-    assert done.returncode == 3
-    assert all(word in done.stdout + done.stderr for word in case.says)
-    assert contents(tmp_path) == before
+    done = run(*case.command, "--json", "--out", "found.json", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "divulge: " not in done.stderr
+    found = json.loads(done.stdout)
+    assert found["verdict"]["status"] == "cannot conclude"
+    assert found["bounds"] == []
+    assert all(word in " ".join(found["verdict"]["reasons"]) for word in case.says)
+    after = contents(tmp_path)
+    assert json.loads(after.pop("found.json") or b"") == found
+    assert after == before
 
 
 def attribute(name: str, columns: Mapping[str, Any], says: str, *more: str) -> Case:
@@ -296,7 +347,8 @@ LEAKAGE = [
     leakage("lists that contain lists of words", "'e'",
             data={"e": pa.array([[["a"]]] * ROWS)}, reference=LISTS),
     leakage("an id that is a feature", "must not be a feature", "--id", "a", "--features", "a,b"),
-    leakage("numbers near the end of floats", "beyond 1e+100", data={"a": ["1e308", "-1e308"] * 30, "b": numbers()}),
+    leakage("numbers near the end of floats", "beyond 1e+100",
+            data={"a": ["1e308", "-1e308"] * 30, "b": numbers()}),
     leakage("a reference near the end of floats", "beyond 1e+100",
             reference={"a": ["1e308", "-1e308"] * 30, "b": numbers()}),
 ]  # fmt: skip
@@ -329,14 +381,15 @@ def test_records_that_become_canaries(case, tmp_path):
     refused(case, tmp_path)
 
 
-def scored(name: str, says: str, columns: Mapping[str, Any], *more: str, code: int = 2) -> Case:
+def scored(name: str, says: str, columns: Mapping[str, Any]) -> Case:
     files = small.FILES | {"scores.csv": csv(columns)}
-    return Case(name, (*small.AUDIT_COMMAND, *more), files, (says,), code)
+    return Case(name, small.AUDIT_COMMAND, files, (says,))
 
 
 SCORES = small.SCORES
 SCORED = [
-    scored("a canary less", "1 of 24 canaries have no score", {k: v[1:] for k, v in SCORES.items()}),
+    scored("a canary less", "1 of 24 canaries have no score",
+           {k: v[1:] for k, v in SCORES.items()}),
     scored("a row more", "1 rows of the scores are no canaries",
            {"row": [*SCORES["row"], 99], "loss": [*SCORES["loss"], 0.1]}),
     scored("a canary twice", "twice", {"row": [0, *SCORES["row"]], "loss": [0.1, *SCORES["loss"]]}),
@@ -347,7 +400,6 @@ SCORED = [
     scored("a gap", "row 3", changed(SCORES, "loss", None)),
     scored("words", "must hold numbers", changed(SCORES, "loss", "low")),
     scored("a missing id", "missing ids", changed(SCORES, "row", None)),
-    scored("a constant score", "the same for every canary", {**SCORES, "loss": [1] * 24}, code=3),
 ]  # fmt: skip
 
 

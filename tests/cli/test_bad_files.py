@@ -136,7 +136,7 @@ FORMS = {
         ("pages overwritten", WHOLE[:4] + b"\xff" * 400 + WHOLE[404:], "table.parquet"),
         ("length of 4 GB", WHOLE[:-8] + b"\xff\xff\xff\xff" + b"PAR1", "table.parquet"),
         ("no columns", parquet({}), ""),
-        ("no rows", parquet({"member": pa.array([], pa.int64()), "loss": pa.array([], pa.float64())}),
+        ("no rows", parquet(dict.fromkeys(["member", "loss"], pa.array([], pa.float64()))),
          "has no rows"),
     ],
     "table.json": [("JSON", b"[]", "neither Parquet nor CSV")],

@@ -151,7 +151,8 @@ def fitted(
 AB = ("--features", "a,b", "--label", "y")
 SOUND = RECORDS | {"y": ["True", "False"] * 30}
 ESTIMATORS = [
-    fitted("too many features", ("3 features", "rows 0 to"), "--features", "a,b,member", "--label", "y"),
+    fitted("too many features", ("3 features", "rows 0 to"), "--features", "a,b,member",
+           "--label", "y"),
     fitted("too few features", ("1 features",), "--features", "a", "--label", "y"),
     fitted("no features", ("Name the feature columns",), "--label", "y"),
     fitted("no label", ("Name the label column",), "--features", "a,b"),
@@ -159,12 +160,14 @@ ESTIMATORS = [
     fitted("a feature that is not there", ("'nobody'",), "--features", "a,nobody", "--label", "y"),
     fitted("a class that it does not know", ("does not know", "'7'", "row 1"), *AB,
            data=csv({**SOUND, "y": ["True", "7"] * 30})),
-    fitted("a label that is missing", ("row 1",), *AB, data=csv({**SOUND, "y": ["True", None] * 30})),
+    fitted("a label that is missing", ("row 1",), *AB,
+           data=csv({**SOUND, "y": ["True", None] * 30})),
     fitted("NaN", ("contains NaN",), *AB, data=csv({**SOUND, "a": ["nan", *numbers()[1:]]})),
     fitted("nothing but NaN", ("no value at all",), *AB, data=csv({**SOUND, "a": ["nan"] * ROWS})),
     fitted("a gap", ("contains NaN",), *AB, data=csv({**SOUND, "a": [None, *numbers()[1:]]})),
     fitted("infinity", ("contains infinity",), *AB, data=csv({**SOUND, "a": ["inf"] * ROWS})),
-    fitted("beyond floats", ("contains infinity",), *AB, data=csv({**SOUND, "a": ["1e400"] * ROWS})),
+    fitted("beyond floats", ("contains infinity",), *AB,
+           data=csv({**SOUND, "a": ["1e400"] * ROWS})),
     fitted("words", ("must hold numbers",), *AB, data=csv({**SOUND, "a": ["x"] * ROWS})),
     fitted("dates", ("must hold numbers",), *AB, data=csv({**SOUND, "a": ["2020-01-01"] * ROWS})),
     fitted("lists of two lengths", ("same length",), *AB,

@@ -66,7 +66,7 @@ FORMS = {
     "train and test": ("table.csv", csv({**BASE, "member": ["Test", "TRAIN"] * 30})),
     "truths as -1 and 1": ("table.csv", csv({**BASE, "member": [-1, 1] * 30})),
     "truths as floats": ("table.csv", csv({**BASE, "member": ["0.0", "1.0"] * 30})),
-    "numbers with a plus": ("table.csv", csv({**BASE, "loss": [f"{v:.17e}" for v in BASE["loss"]]})),
+    "exponents": ("table.csv", csv({**BASE, "loss": [f"{v:.17e}" for v in BASE["loss"]]})),
     "blanks around numbers": ("table.csv", csv({**BASE, "loss": [f" {v} " for v in BASE["loss"]]})),
     "Parquet": ("table.parquet", parquet(BASE)),
     "booleans": ("table.parquet", parquet({**BASE, "member": [False, True] * 30})),

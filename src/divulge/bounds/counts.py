@@ -6,7 +6,6 @@ import operator
 
 from divulge.errors import InputError, require, require_probability
 
-
 MOST = 10**12
 """Most trials: beyond, tail probabilities lose the digits that decide."""
 
