@@ -140,7 +140,7 @@ ONE_COMMAND = {
         ("--canaries", ("canaries.txt",), ".parquet or .csv"),
         ("--out", ("nowhere/plan.json",), "nowhere"),
         ("--out", ("plan.json",), "exists already"),
-        ("--out", ("train.csv",), "different names"),
+        ("--out", ("train.csv",), "names"),
     ],
     "audit": [
         ("--score", ("nobody",), "has no column 'nobody'"),
