@@ -19,6 +19,7 @@ LEVEL = {
     "budgets": 0.2,
     "parquet": 0.3,
     "content": 0.5,
+    "dialect": 0.25,
     "stored": 0.5,
     "threads": 0.5,
     "tables": 1,

@@ -68,7 +68,9 @@ class Chunks(Sequence[Any]):
 def open_chunks(parts: Sequence[Part], size: int) -> Chunks:
     """Look at the tables and count their rows."""
     counts = [_count(source) for source, _ in parts]
-    require(sum(counts) > 0, "There are no records to score.")
+    for (source, _), count in zip(parts, counts, strict=True):
+        name = str(source) if _on_disk(source) else "a table of records to score"
+        require(count > 0, f"{name} has no rows.")
     return Chunks(list(parts), size, counts)
 
 

@@ -47,7 +47,10 @@ class Claim:
             and not ("mu" in values and "delta" in values),
             f"A claim is epsilon (with delta) or mu. Found {text!r}.",
         )
-        require(values.get("delta", 0.0) < 1.0, "delta must lie in [0, 1).")
+        require(
+            values.get("delta", 0.0) < 1.0,
+            f"The delta of a claim must lie in [0, 1). Found {text!r}.",
+        )
         return cls(values.get("epsilon"), values.get("delta", 0.0), values.get("mu"))
 
     def __str__(self) -> str:

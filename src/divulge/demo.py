@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.errors import MissingExtra
+from divulge.errors import MissingExtra, require_seed
 from divulge.games.membership import membership
 from divulge.result import Result
 from divulge.threads import single
@@ -70,7 +70,7 @@ def train(
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(
-        n_estimators=60, min_samples_leaf=leaf, max_features="sqrt", random_state=seed
+        n_estimators=60, min_samples_leaf=leaf, max_features="sqrt", random_state=seed % 2**32
     )
     forest.fit(x, y)
 
@@ -84,6 +84,7 @@ def train(
 @single
 def run(*, seed: int = 0, progress: Callable[[str, int, int], None] | None = None) -> Demo:
     """Train on the early waves, audit with the later ones."""
+    require_seed(seed)
     columns = survey()
     x, y = design(columns), columns[LABEL]
     member = columns["year"] <= LAST_MEMBER_WAVE

@@ -11,6 +11,8 @@ A message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+import numbers
+
 
 class DivulgeError(Exception):
     """Base of every error that divulge raises on purpose."""
@@ -55,3 +57,15 @@ def require_probability(name: str, value: float, *, zero: bool = False) -> None:
     low = value >= 0.0 if zero else value > 0.0
     interval = "[0, 1)" if zero else "(0, 1)"
     require(low and value < 1.0, f"{name} must lie in {interval}. Found {value!r}.")
+
+
+def require_seed(seed: int, name: str = "seed") -> None:
+    """Check that a seed is a whole number of at least 0, as numpy's generators ask for."""
+    whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    require(whole and seed >= 0, f"{name} must be a whole number of at least 0. Found {seed!r}.")
+
+
+def one_line(message: object) -> str:
+    """A message without line breaks and other control characters, which a terminal would obey."""
+    shown = (c if c.isprintable() or c.isspace() else f"\\x{ord(c):02x}" for c in str(message))
+    return " ".join("".join(shown).split())

@@ -168,7 +168,7 @@ class Result:
             raise InputError(f"Cannot read {os.fspath(path)}: {error}.") from error
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{os.fspath(path)} is not JSON: {error}.") from error
         return cls.from_json(data)
 

@@ -178,8 +178,9 @@ def _needs(attacks: Iterable[Attack]) -> Collection[str]:
 
 def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
     """The records in order; with a column of truths where members come apart."""
+    given = [source is not None for source in (data, members, nonmembers)]
     require(
-        (data is None) == (members is not None and nonmembers is not None),
+        given in ([True, False, False], [False, True, True]),
         "Give one table, or members and nonmembers apart.",
     )
     if data is not None:

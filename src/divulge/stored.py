@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from divulge import budgets, parquet
+from divulge import budgets, dialect, parquet
 from divulge.errors import InputError, require
 
 PARQUET = (".parquet", ".pq")
@@ -54,7 +54,7 @@ class Stored:
                 found = parquet.counted(self.path, self.parquet, found, self.types)
             yield from found
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InputError(f"Cannot read {self.path}: {error}") from error
+            raise dialect.trouble(self.path, error) from error
 
     def table(self, columns: Sequence[str], words: Collection[str] = ()) -> Any:
         """Every row of these columns; the texts of ``words`` are kept as codes."""
@@ -70,8 +70,6 @@ def open_table(path: Path) -> Stored:
     import pyarrow as pa
     import pyarrow.dataset
 
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
     files = files_of(path)
     for file in files:
         budgets.require_file(file)
@@ -81,10 +79,10 @@ def open_table(path: Path) -> Stored:
             plain, dataset = (_parquet(path, files, text) for text in ([], parquet.texts(files)))
             found = Stored(path, dataset, tuple(files), plain.schema)
         else:
-            found = Stored(path, _csv(path, "\t" if kind == ".tsv" else ","))
+            found = Stored(path, _csv(path, dialect.of_file(path)))
+        names = found.columns
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read {path}: {error}") from error
-    names = found.columns
+        raise dialect.trouble(path, error) from error
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
@@ -108,7 +106,8 @@ def _parquet(path: Path, files: Sequence[Path], codes: Sequence[str]) -> Any:
 
 def files_of(path: Path) -> list[Path]:
     """The file itself, or the Parquet files of a folder, sorted; hidden ones are left out."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # which, unlike path.is_dir(), takes any name
+        budgets.require_file(path)
         kind = path.suffix.lower()
         if kind not in PARQUET + CSV:
             raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
@@ -123,17 +122,21 @@ def files_of(path: Path) -> list[Path]:
     return found
 
 
-def _csv(path: Path, delimiter: str) -> Any:
+def _csv(path: Path, written: dialect.Dialect) -> Any:
     """A CSV file; in one of several blocks, whole numbers may turn out not to be whole later."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset
 
     form = pyarrow.dataset.CsvFileFormat(
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=written.delimiter, newlines_in_values=True
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(decimal_point=written.decimal),
         read_options=pyarrow.csv.ReadOptions(block_size=BLOCK),
     )
     dataset = pyarrow.dataset.dataset(str(path), format=form)
+    dialect.require_text(path, dataset.schema)
     if path.stat().st_size <= BLOCK:
         return dataset
     wider = [

@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import budgets, stored
+from divulge import stored
 from divulge.errors import InputError
 from divulge.stored import file_sha256
 
@@ -30,6 +30,8 @@ Frame = nw.DataFrame[Any]
 MANY = 1 << 25
 """Rows from which on scores are held in single precision."""
 _SINGLE = 1e38
+LARGEST = {np.dtype(np.float64): 1e100, np.dtype(np.float32): 1e18}
+"""Numbers beyond this are refused: squares and sums of them would overflow."""
 _FEW = 1024
 """Whole numbers this close together are taken as levels without looking which of them occur."""
 
@@ -60,6 +62,8 @@ def read(source: Any) -> Frame:
         return read({f"x_{j}": source[:, j] for j in range(source.shape[1])})
     try:
         return nw.from_native(source, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"The table has two columns of one name: {error}.") from error
     except TypeError:
         raise InputError(
             f"Cannot read a table from {type(source).__name__}. Give a Parquet or CSV path, a "
@@ -70,44 +74,25 @@ def read(source: Any) -> Frame:
 def _arrow_column(name: str, values: Any) -> Any:
     import pyarrow as pa
 
-    array = np.asarray(values) if not isinstance(values, pa.Array | pa.ChunkedArray) else None
-    if array is None:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if array.ndim == 2:
-        return pa.array(list(array))
-    if array.ndim != 1:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.fromiter(values, dtype=object)
+    if array.ndim not in (1, 2):
         raise InputError(f"Column {name!r} must have one or two dimensions. Found {array.ndim}.")
-    return pa.array(values if array.dtype == object else array)
+    try:
+        if array.ndim == 2:
+            return pa.array(list(array))
+        return pa.array(values if array.dtype == object else array)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise InputError(f"Column {name!r} cannot be read as one type: {error}.") from error
 
 
 def _read_file(path: Path) -> Frame:
-    import pyarrow as pa
-    import pyarrow.csv
-
-    if path.is_dir():
-        folder = stored.open_table(path)
-        return nw.from_native(folder.table(folder.columns), eager_only=True)
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
-    budgets.require_file(path)
-    kind = path.suffix.lower()
-    try:
-        if kind in stored.PARQUET:
-            found = stored.open_table(path)
-            table = found.table(found.columns)
-        elif kind in stored.CSV:
-            options = pyarrow.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",")
-            table = pyarrow.csv.read_csv(path, parse_options=options)
-        else:
-            raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
-    except (pa.ArrowInvalid, pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read {path}: {error}") from error
-    if table.num_rows == 0:
-        raise InputError(f"{path} has no rows.")
-    if len(set(table.column_names)) != len(table.column_names):
-        twice = next(n for n in table.column_names if table.column_names.count(n) > 1)
-        raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
-    return nw.from_native(table, eager_only=True)
+    found = stored.open_table(path)
+    return nw.from_native(found.table(found.columns), eager_only=True)
 
 
 def require_columns(frame: Columns, names: Iterable[str], where: str) -> None:
@@ -178,7 +163,7 @@ def _joined(first: Any, second: Any, name: str) -> Any:
                 f"Column {name!r} is {first.type} among the members and {second.type} among the "
                 "other records."
             )
-        first, second = first.cast(pa.float64()), second.cast(pa.float64())
+        first, second = (a.cast(pa.float64(), safe=False) for a in (first, second))
     chunks = [c for a in (first, second) for c in (a.chunks if hasattr(a, "chunks") else [a])]
     return pa.chunked_array(chunks, type=first.type)
 
@@ -238,13 +223,15 @@ def fill(values: Floats, column: Any) -> None:
     at = 0
     for chunk in native.chunks:
         plain = pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type)
-        some = chunk if plain else chunk.cast(pa.float64())
+        some = chunk if plain else chunk.cast(pa.float64(), safe=False)
         values[at : at + len(chunk)] = some.to_numpy(zero_copy_only=False)
         at += len(chunk)
 
 
 def require_numbers(kind: Any, name: str, where: str) -> None:
     """InputError unless a column of this type holds numbers."""
+    if kind == nw.Unknown:
+        raise InputError(f"Column {name!r} of {where} must hold numbers. It has no value at all.")
     if not (kind.is_numeric() or kind == nw.Boolean):
         raise InputError(f"Column {name!r} of {where} must hold numbers. Found {kind}.")
 
@@ -256,6 +243,19 @@ def _require_finite(values: Floats, name: str, where: str) -> None:
         raise InputError(
             f"Column {name!r} of {where} must be finite. Found {values[row]} in row {row} "
             f"({int(bad.sum())} of {values.size} rows). Remove or repair these rows."
+        )
+    require_moderate(values, name, where)
+
+
+def require_moderate(values: Floats, name: str, where: str) -> None:
+    """InputError where a number is so large that its square would overflow; NaN passes."""
+    largest = LARGEST[values.dtype]
+    if values.size and (np.nanmax(values) > largest or np.nanmin(values) < -largest):
+        rows = values.reshape(len(values), -1)
+        row = int(np.argmax((np.abs(rows) > largest).any(axis=1)))
+        raise InputError(
+            f"Column {name!r} of {where} has a number beyond {largest:g} in row {row}. Rescale the "
+            "column, or repair the row."
         )
 
 
@@ -277,7 +277,9 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
         width *= int(lengths[0])
         flat = flat.flatten()
     try:
-        values = np.asarray(flat.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+        values = np.asarray(
+            flat.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
+        )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"The lists in {name!r} of {where} must hold numbers. Found {flat.type}."
@@ -289,6 +291,8 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
             f"Column {name!r} of {where} must be finite. Row {int(np.argmax(bad))} is not "
             f"({int(bad.sum())} of {len(bad)} rows). Remove or repair these rows."
         )
+    if finite:
+        require_moderate(matrix, name, where)
     return matrix
 
 
@@ -302,6 +306,8 @@ _FALSE = {
 def truths(frame: Frame, name: str, where: str) -> Truths:
     """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
     column = frame[name]
+    if column.dtype.is_nested():
+        raise InputError(f"Column {name!r} of {where} must have two values. Found {column.dtype}.")
     missing = int(column.null_count())
     if missing:
         raise InputError(f"Column {name!r} of {where} has {missing} missing values.")

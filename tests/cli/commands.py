@@ -10,7 +10,12 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from unittest import mock
 
-from divulge.cli import main
+import typer.main
+
+from divulge import cli
+
+BUILT = typer.main.get_command(cli.app)
+"""The parser, made once: typer makes it anew at every call, which takes longer than most errors."""
 
 
 def run(
@@ -22,13 +27,14 @@ def run(
     width = {} if columns is None else {"COLUMNS": str(columns)}
     with (
         mock.patch.object(sys, "argv", typed),
+        mock.patch.object(cli, "app", BUILT),
         mock.patch.dict(os.environ, width),
         chdir(cwd or Path.cwd()),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
         try:
-            main()
+            cli.main()
         except SystemExit as stop:
             code = int(stop.code or 0)
     return CompletedProcess(typed, code, out.getvalue(), err.getvalue())

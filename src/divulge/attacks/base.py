@@ -109,7 +109,9 @@ class Attack:
         lacking = self.missing(observed)
         if lacking:
             listed = "; ".join(NEEDS[need] for need in lacking)
-            raise InputError(f"The attack {self.name!r} also needs: {listed}.")
+            unlabelled = observed.target.log_probabilities is not None and observed.labels is None
+            hint = " Name the label column that the model predicts." if unlabelled else ""
+            raise InputError(f"The attack {self.name!r} also needs: {listed}.{hint}")
 
     def __call__(self, observed: Observed) -> Array:
         """The score of every record, in its own sign."""

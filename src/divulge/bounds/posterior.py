@@ -26,6 +26,8 @@ from divulge.errors import InputError, MissingExtra, require, require_probabilit
 
 COLUMNS = ("false_positives", "negatives", "false_negatives", "positives")
 LEVEL = 0.9
+MOST = 1e9
+"""Most models of a kind: beyond, the grid cannot resolve the likelihood."""
 _STRENGTHS = 400
 
 
@@ -209,6 +211,7 @@ def check(counts: npt.ArrayLike, *, whole: bool = True) -> Array:
             name, of = COLUMNS[errors], COLUMNS[total]
             found = f"Found {values[errors]:g} of {values[total]:g} in row {row}."
             require(bool(values[total] > 0.0), f"{of} must be at least 1. {found}")
+            require(bool(values[total] <= MOST), f"{of} must be at most {MOST:.0e}. {found}")
             require(bool(values[errors] <= values[total]), f"{name} cannot exceed {of}. {found}")
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
@@ -23,7 +24,7 @@ from divulge.cli import (
     selftest,
     synthetic,
 )
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, one_line
 
 app = typer.Typer(
     name="divulge",
@@ -65,13 +66,30 @@ app.command("bound")(bound.command)
 app.command("selftest")(selftest.command)
 
 
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises for a command line that it cannot read."""
+
+
 def main() -> None:
     """Run the command line; a known error is one message on stderr and its exit code."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except DivulgeError as error:
-        print(f"divulge: {quoting.safe(str(error))}", file=sys.stderr)
+        print(f"divulge: {one_line(quoting.safe(str(error)))}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except _UsageError as error:
+        sys.exit(_misused(error))
     except KeyboardInterrupt:
         print("divulge: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def _misused(error: Any) -> int:
+    """One line on a command line that cannot be read; the help where no command was given."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 2
+    path = error.ctx.command_path if error.ctx is not None else "divulge"
+    said = one_line(error.format_message()).rstrip(".")
+    print(f"divulge: {said}. See {path} --help.", file=sys.stderr)
+    return 2

@@ -21,5 +21,6 @@ def command(
     from divulge.result import Result
 
     loaded = Result.load(result)
-    html.write(loaded, out, claim=described(loaded, Claim.parse(claim)) if claim else None)
+    drawn = None if claim is None else described(loaded, Claim.parse(claim))
+    html.write(loaded, out, claim=drawn)
     typer.echo(f"Wrote {out}", err=True)

@@ -46,7 +46,9 @@ def command(
         for case in chosen:
             typer.echo(case.label)
         return
-    count = repetitions or (QUICK_REPETITIONS if quick else REPETITIONS)
+    count = repetitions
+    if count is None:
+        count = QUICK_REPETITIONS if quick else REPETITIONS
     with progress.bar("self-test") as advance:
         rows = selftest.run(
             chosen,

@@ -18,7 +18,7 @@ from scipy.special import log_softmax
 
 from divulge.arranged import rows_named
 from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED, SCORES
-from divulge.errors import CannotConclude, InputError, require, require_probability
+from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.games import attribute_bounds, attribute_findings
 from divulge.games.provenance import DELTAS, versions
 from divulge.games.values import Records, read_records
@@ -74,6 +74,7 @@ def attribute(
     The proxy's error is corrected unless it is vouched for (``proxy_exact``) or bounded in total
     variation (``tau``). The headline bounds hold together with confidence ``1 - error``.
     """
+    require_seed(rng)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)
@@ -81,7 +82,7 @@ def attribute(
     require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
     require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
     require(repetitions >= 1, f"At least one repetition is needed. Found {repetitions}.")
-    require(power >= 0.0, f"The power t must be at least 0. Found {power!r}.")
+    require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
     records = read_records(
         table,
         label=label,

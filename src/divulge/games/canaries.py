@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from divulge import tables
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
-from divulge.errors import CannotConclude, InputError, require, require_probability
+from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.games import canary_plan, corrections, measures, scoring
 from divulge.games.canary_plan import LEAST, Name, Plan, plan
 from divulge.games.findings import findings_in_words
@@ -114,6 +114,7 @@ def audit(
     one or several score columns, a row for every canary. ``ignore_others`` allows rows of other
     records. The headline bounds hold together with confidence ``1 - error``.
     """
+    require_seed(rng)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)

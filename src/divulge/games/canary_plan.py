@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from divulge import __version__, content, tables
 from divulge.arranged import Rows, order_of
-from divulge.errors import InputError, require, require_probability
+from divulge.errors import InputError, require, require_probability, require_seed
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
@@ -134,7 +134,7 @@ class Plan:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"Cannot read {os.fspath(path)}: {error}.") from error
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{os.fspath(path)} is not JSON: {error}.") from error
         return cls.from_json(data, os.fspath(path))
 
@@ -152,21 +152,26 @@ class Plan:
         try:
             plan = cls(
                 ids=tuple(_name(v) for v in data["ids"]),
-                rows=tuple(int(v) for v in data["rows"]),
+                rows=tuple(_row(v) for v in data["rows"]),
                 included=tuple(_boolean(v) for v in data["included"]),
                 id=None if data["id"] is None else str(data["id"]),
                 strategy=str(data["strategy"]),
                 seed=int(data["seed"]),
                 probability=float(data["probability"]),
-                input=dict(data["input"]),
+                input={k: str(data["input"][k]) for k in ("name", "sha256")},
                 details=dict(data.get("details", {})),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{where} is damaged: {error!r} is missing or wrong.") from error
         sizes = {len(plan.ids), len(plan.rows), len(plan.included)}
         require(
-            len(sizes) == 1 and len(set(plan.ids)) == len(plan.ids) > 0,
+            len(sizes) == 1 and len(set(plan.ids)) == len(set(plan.rows)) == len(plan.ids) > 0,
             f"{where} is damaged: ids, rows and coin flips do not match one to one.",
+        )
+        require(
+            data.get("canaries", len(plan)) == len(plan),
+            f"{where} is damaged: it speaks of {data.get('canaries')!r} canaries and has "
+            f"{len(plan)}.",
         )
         require_probability("probability", plan.probability)
         plan._check_coins(where)
@@ -214,6 +219,8 @@ def plan(
         strategy in STRATEGIES,
         f"Unknown strategy {strategy!r}. Choose from {', '.join(STRATEGIES)}.",
     )
+    if rng is not None:
+        require_seed(rng)
     require_probability("probability", probability)
     require(0.0 <= noise < np.inf, f"noise must be at least 0 and finite. Found {noise!r}.")
     frame = tables.read(data)
@@ -356,6 +363,12 @@ def _name(value: Any) -> Name:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     raise TypeError("not an id")
+
+
+def _row(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("a row number")
+    return value
 
 
 def _boolean(value: Any) -> bool:

@@ -366,6 +366,7 @@ def _same_kind(model: Any, seed: int) -> tuple[Any, str]:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
+    seed %= 2**32  # as scikit-learn has it
     if isinstance(model, BaseEstimator):
         copy = clone(model)
         seeds = {k: seed for k in copy.get_params() if k.split("__")[-1] == "random_state"}

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.attacks import parametric
-from divulge.errors import InputError, require
+from divulge.errors import InputError, require, require_seed
 from divulge.models import code
 from divulge.pieces import Pieces, digest
 from divulge.threads import sized
@@ -87,6 +87,7 @@ def measure(
     give a name that changes whenever the training does for another reason.
     ``n_jobs``, ``backend`` and ``address`` say who trains (``divulge.work.Engine``).
     """
+    require_seed(seed)
     require(models >= 4, f"At least four models per side are needed. Found {models}.")
     require(cross_fed or shadows >= 2, f"At least two shadow models are needed. Found {shadows}.")
     require(cache is None or bool(name), "Give the pieces a name that says which training it is.")

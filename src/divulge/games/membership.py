@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from divulge.errors import CannotConclude, require, require_probability
+from divulge.errors import CannotConclude, require, require_probability, require_seed
 from divulge.games import corrections as corrections_
 from divulge.games import draw as draw_
 from divulge.games import findings
@@ -87,6 +87,7 @@ def membership(
     ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
+    require_seed(rng)
     require_probability("error", error)
     for delta in deltas:
         require_probability("delta", delta)
@@ -102,6 +103,7 @@ def membership(
         ("attack", attack, adjust.ATTACKS),
     ):
         require(value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}.")
+    require(bootstrap >= 0, f"bootstrap must be at least 0. Found {bootstrap}.")
     pools = read_pools(
         table,
         members=members,

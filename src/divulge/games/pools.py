@@ -95,8 +95,9 @@ def read_pools(
     seed: int = 0,
 ) -> Pools:
     """Read and check the tables; every error says what is wrong and where."""
+    given = [source is not None for source in (table, members, nonmembers)]
     require(
-        (table is None) == (members is not None and nonmembers is not None),
+        given in ([True, False, False], [False, True, True]),
         "Give one table with a truth column, or members and nonmembers apart.",
     )
     require(rows is None or rows > 0, f"rows must be at least 1. Found {rows}.")
@@ -108,15 +109,20 @@ def read_pools(
         else [_source("the table", table)]
     )
     shared = _Shared([c for c in sources[0].columns if all(c in s.columns for s in sources)])
-    require(len(shared.columns) > 0, "The members and the non-members have no column in common.")
+    require(
+        len(shared.columns) > 0,
+        "The members and the non-members have no column in common."
+        if apart
+        else "The table has no columns.",
+    )
     names = tables.expand(shared, [features] if isinstance(features, str) else features, where)
     single = [] if apart else [truth]
     tables.require_columns(shared, single, where)
     require(truth not in names, f"The truth column {truth!r} must not be a feature.")
     finite = [c for c in (reference_score, propensity) if c is not None]
     if score is not None and model is None:
-        given = [score] if isinstance(score, str) else list(score)
-        finite += tables.expand(shared, given, where)
+        asked = [score] if isinstance(score, str) else list(score)
+        finite += tables.expand(shared, asked, where)
     tables.require_columns(shared, finite, where)
     used = [*single, *finite, *names]
     plan = _Plan(

@@ -21,7 +21,7 @@ from divulge.bounds import mesh as meshes
 from divulge.bounds.likelihood import tabulate
 from divulge.bounds.posterior import Posterior, log_prior, of_likelihood, posterior
 from divulge.bounds.priors import EpsilonPrior, StrengthPrior
-from divulge.errors import require, require_probability
+from divulge.errors import require, require_probability, require_seed
 from divulge.games import measuring, retraining_findings
 from divulge.games.error_counts import ErrorCounts, read_counts
 from divulge.games.provenance import DELTAS, versions
@@ -82,6 +82,7 @@ def audit(
     number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
     cross-check.
     """
+    require_seed(rng)
     require_probability("error", error)
     require_probability("level", level)
     require(len(deltas) > 0, "Give at least one delta.")

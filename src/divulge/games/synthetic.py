@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from divulge import tables
 from divulge.bounds.closeness import RULES
-from divulge.errors import InputError, require, require_probability
+from divulge.errors import InputError, require, require_probability, require_seed
 from divulge.games import contest
 from divulge.games import generated as generated_
 from divulge.games import synthetic_findings as findings
@@ -77,6 +77,7 @@ def synthetic(
     the contests (``divulge.work.Engine``). What is finished is kept in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
+    require_seed(rng)
     require_probability("error", error)
     require_probability("gamma", gamma, zero=True)
     for delta in deltas:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, require
-from divulge.tables import Array, Frame
+from divulge.tables import Array, Frame, filled
 
 Index = npt.NDArray[np.intp]
 
@@ -95,7 +95,7 @@ def _column(records: Frame, name: str, where: str) -> Column:
     kind, values = series.dtype, series.to_arrow()
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if kind.is_numeric() and not pa.types.is_decimal(values.type):
-        return _number(name, values, np.asarray(series.cast(nw.Float64).to_numpy(), float), where)
+        return _number(name, values, filled(series), where)
     if isinstance(kind, nw.Datetime | nw.Date):
         return _number(name, values, _stamps(values), where)
     if kind == nw.Boolean or isinstance(kind, nw.String | nw.Categorical | nw.Enum | nw.Unknown):

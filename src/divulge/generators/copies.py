@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from divulge.errors import InputError, require
 from divulge.generators.columns import as_arrow
-from divulge.tables import Frame, require_columns
+from divulge.tables import Frame, filled, require_columns
 
 Index = npt.NDArray[np.intp]
 SHOWN = 5
@@ -49,7 +49,7 @@ def _codes(first: Any, second: Any) -> npt.NDArray[np.int64]:
         )
     kind = kind_of(first.dtype)
     if kind == "numbers" and not (first.dtype.is_integer() and second.dtype.is_integer()):
-        both = [np.asarray(s.cast(nw.Float64).to_numpy(), dtype=float) for s in (first, second)]
+        both = [filled(s) for s in (first, second)]
         values = np.concatenate(both)
         known = ~np.isnan(values)
         out = np.zeros(values.size, dtype=np.int64)
@@ -57,7 +57,7 @@ def _codes(first: Any, second: Any) -> npt.NDArray[np.int64]:
         return out
     known_values: dict[Any, int] = {}
     listed = [*first.to_list(), *second.to_list()]
-    hashable = (tuple(v) if isinstance(v, list | np.ndarray) else v for v in listed)
+    hashable = map(_hashable, listed)
     return np.array(
         [0 if v is None or v != v else known_values.setdefault(v, len(known_values) + 1)
          for v in hashable],
@@ -131,10 +131,19 @@ def _oddities(name: str, first: Any, second: Any) -> list[str]:
     return found
 
 
+def _hashable(value: Any) -> Any:
+    """Lists, also of lists, and records as tuples; anything else as it is."""
+    if isinstance(value, dict):
+        return tuple((k, _hashable(v)) for k, v in value.items())
+    if isinstance(value, list | tuple | np.ndarray):
+        return tuple(_hashable(v) for v in value)
+    return value
+
+
 def _whole(column: Any) -> bool:
     if column.dtype.is_integer():
         return True
-    values = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float)
+    values = filled(column)
     values = values[np.isfinite(values)]
     return bool(np.all(values == np.rint(values)))
 

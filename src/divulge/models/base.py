@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
-from divulge.errors import InputError, require
+from divulge.errors import InputError, one_line, require
 from divulge.tables import Frame
 from divulge.threads import sized
 
@@ -29,6 +29,10 @@ _BLOCK = 2048
 """Rows written at once: as many as stay in a processor's cache."""
 BATCH = 65_536
 """Records asked about at once where a model names no number of its own."""
+
+
+class Failed(Exception):
+    """Code that is not divulge's own raised an error, or wanted to exit, when it was asked."""
 
 
 @dataclass(frozen=True)
@@ -134,13 +138,27 @@ def batches(model: Model, records: Frame) -> Iterator[tuple[slice, Answers]]:
     for start in range(0, total, step):
         some = slice(start, min(start + step, total))
         rows = some.stop - start
-        with sized(rows):
-            answers = model.ask(records[some] if step < total else records)
+        try:
+            with sized(rows):
+                answers = model.ask(records[some] if step < total else records)
+        except Failed as failed:
+            raise InputError(
+                f"{model.name} failed on rows {start} to {some.stop - 1}: {failed}"
+            ) from failed.__cause__
         require(
             len(answers) == rows,
             f"{model.name} must answer once per record: {rows}. Found {len(answers)}.",
         )
         yield some, answers
+
+
+def foreign(function: Callable[[Any], Any], given: Any) -> Any:
+    """What a user's function returns; Failed, in one line, if it raises an error or exits."""
+    try:
+        return function(given)
+    except (Exception, SystemExit) as error:
+        said = one_line(str(error).strip().split("\n")[0])
+        raise Failed(f"{type(error).__name__}{f': {said}' if said else ''}") from error
 
 
 def logarithms(probabilities: Any, name: str) -> Array:
@@ -233,6 +251,8 @@ def codes(
         len(classes) == width,
         f"{model.name} has {width} outputs, but {len(classes)} classes are named.",
     )
+    if isinstance(values, nw.Series) and values.dtype.is_nested():
+        raise InputError(f"Column {label!r} must hold one class per record. Found {values.dtype}.")
     index = {c: j for j, c in enumerate(classes)}
     by_word = {str(c): j for c, j in index.items()}
     distinct, which = tables.levels(values)

@@ -37,7 +37,7 @@ def named(where: str) -> Any:
         raise InputError(
             f"There is no module {error.name!r} in this folder or among the installed packages."
         ) from error
-    except Exception as error:  # the module's own code
+    except (Exception, SystemExit) as error:  # the module's own code
         raise InputError(f"Cannot import {module}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(here)

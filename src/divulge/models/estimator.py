@@ -8,9 +8,20 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 
 from divulge.errors import InputError, require
-from divulge.models.base import BATCH, Answers, Gives, Model, Reads, logarithms, matrix
+from divulge.models.base import (
+    BATCH,
+    Answers,
+    Failed,
+    Gives,
+    Model,
+    Reads,
+    foreign,
+    logarithms,
+    matrix,
+)
 from divulge.tables import Frame
 
 
@@ -37,7 +48,8 @@ class Estimator:
             given = records.to_pandas()
         else:
             given = matrix(records, by="columns" if _multiplies(self.model) else "rows")
-        return Answers(log_probabilities=logarithms(self.model.predict_proba(given), self.name))
+        found = _numbers(foreign(self.model.predict_proba, given))
+        return Answers(log_probabilities=logarithms(found, self.name))
 
 
 def _multiplies(model: Any) -> bool:
@@ -83,7 +95,7 @@ class Function:
 
     def ask(self, records: Frame) -> Answers:
         """What the function returns."""
-        out = np.asarray(self.function(nw.to_native(records)), dtype=float)
+        out = _numbers(foreign(self.function, nw.to_native(records)))
         if out.ndim == 2 and out.shape[1] > 1:
             self._seen["gives"] = "probabilities"
             return Answers(log_probabilities=logarithms(out, self.name))
@@ -91,7 +103,25 @@ class Function:
             out.size == len(records),
             f"The model must return one loss per row: {len(records)}. Found {out.size}.",
         )
-        return Answers(losses=out.ravel())
+        losses = out.ravel()
+        bad = ~np.isfinite(losses)
+        require(
+            not bad.any(),
+            f"{self.name} must return finite losses. Found {losses[np.argmax(bad)]} for record "
+            f"{int(np.argmax(bad))} ({int(bad.sum())} of {losses.size}).",
+        )
+        return Answers(losses=losses)
+
+
+def _numbers(answer: Any) -> npt.NDArray[np.float64]:
+    """An answer as floats; Failed where it holds anything else."""
+    try:
+        found = np.asarray(answer)
+        if found.dtype.kind in "biufO":
+            return found.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Failed(f"it returned {type(answer).__name__}, which does not hold a number per row")
 
 
 def adapt(model: Any, name: str = "the model") -> Model:

@@ -128,10 +128,10 @@ def _seconds(text: str | None) -> float | None:
     except ValueError:
         try:
             when = parsedate_to_datetime(text)
-        except ValueError:
+            when = when if when.tzinfo else when.replace(tzinfo=UTC)
+            found = (when - datetime.now(UTC)).total_seconds()
+        except (ValueError, OverflowError, TypeError, IndexError):  # no date, or none that exists
             return None
-        when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        found = (when - datetime.now(UTC)).total_seconds()
     return max(0.0, found) if math.isfinite(found) else None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from divulge.errors import require, require_probability
+from divulge.errors import require, require_probability, require_seed
 from divulge.pieces import Pieces
 from divulge.selftest.case import Case
 from divulge.work import Engine
@@ -107,6 +107,7 @@ def run(
     require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
     require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
     require_probability("error", error)
+    require_seed(seed)
     tasks = []
     for index, case in enumerate(chosen):
         count = max(1, round(case.share * repetitions))

@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge import tables
 from divulge.content import stirred
 from divulge.errors import InputError
 from divulge.tables import Frame
@@ -78,12 +79,17 @@ def _encode_column(frame: Frame, name: str, where: str) -> tuple[Array, list[str
     if int(column.null_count()) == len(column):
         raise InputError(f"Feature {name!r} of {where} has no value in any row. Leave it out.")
     if isinstance(kind, nw.List | nw.Array):
-        return _embedding(column.to_list(), name, where)
+        return _embedding(frame, name, where)
     if kind.is_numeric() or kind == nw.Boolean:
-        return _number(np.asarray(column.cast(nw.Float64).to_numpy(), dtype=float), name, where)
+        return _number(tables.filled(column), name, where)
+    if isinstance(kind, nw.Struct | nw.Binary | nw.Time | nw.Duration):
+        raise InputError(
+            f"Feature {name!r} of {where} holds {kind}. A feature is a column of numbers, dates, "
+            "words or lists of numbers: change it into one, or leave it out."
+        )
     if kind.is_temporal():
-        stamps = column.cast(nw.Datetime("us")).dt.timestamp("us")
-        return _number(np.asarray(stamps.cast(nw.Float64).to_numpy(), dtype=float), name, where)
+        days = column if isinstance(kind, nw.Datetime) else column.cast(nw.Datetime("us"))
+        return _number(tables.filled(days.dt.timestamp("us")), name, where)
     return _category(column.to_list(), name)
 
 
@@ -94,6 +100,7 @@ def _number(values: Array, name: str, where: str) -> tuple[Array, list[str]]:
     missing = np.isnan(values)
     if missing.all():
         raise InputError(f"Feature {name!r} of {where} is NaN in every row. Leave it out.")
+    tables.require_moderate(values, name, where)
     if not missing.any():
         return values[:, None], [name]
     filled = np.where(missing, values[~missing].mean(), values)
@@ -108,14 +115,8 @@ def _category(values: list[object], name: str) -> tuple[Array, list[str]]:
     return hot, [f"{name} = {level}" for level in frequent]
 
 
-def _embedding(values: list[object], name: str, where: str) -> tuple[Array, list[str]]:
-    sizes = {len(v) if isinstance(v, list | tuple | np.ndarray) else -1 for v in values}
-    if len(sizes) != 1 or -1 in sizes:
-        raise InputError(f"Every row of {name!r} of {where} must hold a list of the same length.")
-    matrix = np.asarray(values, dtype=float)
-    if not np.isfinite(matrix).all():
-        row = int(np.argmax(~np.isfinite(matrix).all(axis=1)))
-        raise InputError(f"Feature {name!r} of {where} is not finite in row {row}.")
+def _embedding(frame: Frame, name: str, where: str) -> tuple[Array, list[str]]:
+    matrix = tables.lists(frame, name, where)
     return matrix, [f"{name}[{j}]" for j in range(matrix.shape[1])]
 
 
