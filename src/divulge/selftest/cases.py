@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logit
 
 from divulge.mechanisms import (
+    Disclosing,
     GaussianMechanism,
     LaplaceMechanism,
     Mechanism,
@@ -33,7 +34,7 @@ from divulge.selftest import (
     posteriors,
 )
 from divulge.selftest.case import Case, Check
-from divulge.selftest.procedures import LARGER_DELTA, PROCEDURES, TAU, Procedure
+from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,12 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
         (ProxyError(TAU), MEDIUM),
         (ProxyError(TAU), LARGE),
         (RESPONSE, MEDIUM),
+    ),
+    "recursion, large delta": (
+        (Disclosing(0.5, LARGE_DELTA), SMALL),
+        (Disclosing(0.5, LARGE_DELTA, together=True), SMALL),
+        (Disclosing(0.5, LARGE_DELTA, together=True), MEDIUM),
+        (Disclosing(2.0, LARGE_DELTA), LARGE),
     ),
     "calibrated, larger delta": (
         (RareDisclosure(0.5, LARGER_DELTA, 0.01), MEDIUM),

@@ -7,7 +7,7 @@ the model must find nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,6 @@ from divulge.shift.features import Features
 Array = npt.NDArray[np.float64]
 POOL = 600
 CANARIES, RECORDS = 200, 400
-ROWS = 1200
 FITTED_SHARE = 0.06
 
 
@@ -144,11 +143,10 @@ class Fitted:
     table: Shifted
     rows: int
     what: str
-    """``c_lb``, ``mu`` or ``epsilon``."""
+    """``c_lb``, or ``headline``: any of its bounds."""
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         drawn = self.table.sample(self.rows, rng)
-        names = tuple(f"x_{j}" for j in range(drawn.features.shape[1]))
         if self.what == "c_lb":
             adjusted = adjust.adjust(
                 drawn.score[:, None],
@@ -163,7 +161,7 @@ class Fitted:
         pools = Pools(
             truth=drawn.truth,
             score=drawn.score[:, None],
-            features=Features(drawn.features, names),
+            features=Features(drawn.features, tuple(f"x_{j}" for j in range(self.table.columns))),
             reference=None,
             propensity=None,
             score_names=("score",),
@@ -171,13 +169,41 @@ class Fitted:
         )
         result = audit_pools(
             pools,
-            error=2.0 * error,
+            error=error,
             corrections=("balanced", "prior"),
             deltas=(),
             seed=int(rng.integers(2**31)),
         )
-        found = [b.value for b in result.headline() if b.parameter == self.what]
-        return max(found, default=0.0)
+        return max((b.value for b in result.headline()), default=0.0)
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The groups differ in what no feature shows, and a model that saw no member shows it, too."""
+
+    rows: int
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        truth = np.where(np.arange(self.rows) % 2 == 0, 1.0, -1.0)
+        hidden = 0.5 * truth + rng.standard_normal(self.rows)
+        scores = [hidden + 0.5 * rng.standard_normal(self.rows) for _ in range(2)]
+        pools = Pools(
+            truth=truth,
+            score=scores[0][:, None],
+            features=Features(np.zeros((self.rows, 0)), ()),
+            reference=scores[1],
+            propensity=None,
+            score_names=("score",),
+            inputs=(),
+        )
+        result = audit_pools(
+            pools,
+            error=error,
+            corrections=("balanced", "prior"),
+            deltas=(),
+            seed=int(rng.integers(2**31)),
+        )
+        return max((b.value for b in result.headline()), default=0.0)
 
 
 def cases() -> Iterator[Case | Check]:
@@ -221,6 +247,29 @@ def cases() -> Iterator[Case | Check]:
         quantity="agreement beyond chance",
         limit=0.15,
     )
+    yield _null(
+        "membership, negative control",
+        "headline",
+        "a shift that no feature shows, 600 rows",
+        Hidden(600),
+        share=0.25,
+    )
+    yield _null(
+        "membership, allowance",
+        "headline",
+        "estimated, 1200 rows",
+        Fitted(Shifted("cluster", columns=30), 1200, "headline"),
+        share=FITTED_SHARE,
+        mechanism=Shifted("cluster", columns=30).name,
+    )
+    yield _null(
+        "blind baseline, c_lb",
+        "c_lb",
+        "estimated, 600 rows",
+        Fitted(Shifted("none"), 600, "c_lb"),
+        share=FITTED_SHARE,
+        mechanism=Shifted("none").name,
+    )
     yield _null("guesses, sorted rows", "epsilon", "all scores tied, m=100", Sorted(100, 20))
 
 
@@ -228,9 +277,9 @@ def _null(
     bound: str,
     parameter: str,
     setting: str,
-    play: Counting | Unequal | FromPlan | Sorted | Fitted,
+    play: Callable[[float, np.random.Generator], float],
     share: float = 1.0,
     mechanism: str = "null",
 ) -> Case:
-    delta = None if parameter == "mu" else 0.0
+    delta = 0.0 if parameter == "epsilon" else None
     return Case(bound, parameter, delta, mechanism, setting, play, 0.0, quick=True, share=share)

@@ -18,6 +18,7 @@ from scipy.special import expit
 from divulge.bounds import betting
 from divulge.selftest.case import Check
 from divulge.selftest.exact.counts import all_truths
+from divulge.shift.blind import proved_shift
 
 Array = npt.NDArray[np.float64]
 TRIALS = 10
@@ -128,6 +129,17 @@ def named_probability(error: float) -> list[float]:
     return out
 
 
+def blind_baseline(error: float) -> float:
+    """What a baseline that sees x alone proves where the log-odds are right: c_lb above 0."""
+    (_, null), *_ = games()
+    claims = []
+    for truth in all_truths(TRIALS):
+        q = bold(null, truth, 1.1 / error)
+        evidence = np.log(q) - np.log1p(-q)
+        claims.append(proved_shift(evidence[None], truth.astype(float), null.prior, error) > 0.0)
+    return float(np.mean(claims))
+
+
 def cases() -> Iterator[Check]:
     """The wealth, one bet at a time and over whole games."""
     pure = ("epsilon", 0.0)
@@ -138,6 +150,7 @@ def cases() -> Iterator[Check]:
     against = Reached((null, replace(null, side=-null.side)))
     name = "betting, averaged wealth"
     yield Check(name, *pure, "null, bets on either side", where, against, attained=0.75)
+    yield Check("blind baseline, c_lb", "c_lb", None, "null", where, blind_baseline, attained=0.5)
     yield Check(
         "betting",
         *pure,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import expit, ndtri
 from scipy.stats import binom, norm
 
@@ -15,6 +16,7 @@ from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
 from divulge.shift.balance import keep_probabilities
+from divulge.shift.bootstrap import bootstrap
 from divulge.shift.prepared import Prepared
 from divulge.shift.values import Priors
 
@@ -76,7 +78,7 @@ def all_kept(error: float) -> np.ndarray:
 
 
 def tampered(error: float) -> np.ndarray:
-    """000, Theorem 5.1: a kept correct guess is no more likely than a wrong one, if nothing leaks."""
+    """000, Theorem 5.1: where nothing leaks, right and kept is no likelier than wrong."""
     out = []
     for signed in (True, False):
         for guess in (1.0, -1.0):
@@ -202,6 +204,20 @@ def price(error: float) -> list[float]:
     return out
 
 
+def resampled(error: float) -> list[float]:
+    """A bootstrap whose values lie higher than the point proves no more for it."""
+    point = 1.0
+
+    def recompute(rows: npt.NDArray[np.intp]) -> float:
+        return point + 0.5 + 0.2 * (2.0 * float(rows[0]) / 999.0 - 1.0)
+
+    found = bootstrap(
+        point, recompute, 1000, error=error, rng=np.random.default_rng(0), resamples=400
+    )
+    spread = 0.2 * (1.0 - 2.0 * error)  # the values are uniform within 0.2
+    return [found.lower + 0.8 * spread]
+
+
 def printed(error: float) -> list[float]:
     """Numbers for people are rounded down."""
     values = [0.986591, 0.9999, 1e-4, 2.0 / 3.0, 1.2345678, 0.3, 4.0]
@@ -248,6 +264,7 @@ def cases() -> Iterator[Check]:
         ("headline of an audit", "gaussian", headline, "stated over computed", 1.0),
         ("price of choosing", "every delta", price, "errors over the stated one", 1.0),
         ("curves", "closed forms", reach, "stated over exact", 1.0),
+        ("bootstrap of the propensities", "values too high", resampled, "lower end", 0.0),
         ("printed values", "numbers", printed, "printed less value, plus 1", 0.0),
     )
     for bound, mechanism, compute, quantity, attained in one:

@@ -108,7 +108,7 @@ def chosen_mu(error: float) -> list[float]:
 
 
 def _least(trials: int, guesses: int, target: Target, error: float, value: float) -> int:
-    """The fewest correct guesses that claim more than the value; one more than there are if none."""
+    """The fewest correct guesses that claim more than the value; one too many if none do."""
     low, high = guesses // 2, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
