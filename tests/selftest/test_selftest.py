@@ -15,7 +15,7 @@ from divulge.mechanisms import Null, RandomisedResponse
 from divulge.selftest.case import Case
 from divulge.selftest.cases import Setting
 from divulge.selftest.procedures import PROCEDURES, Procedure
-from divulge.selftest.run import exact_interval
+from divulge.selftest.row import exact_interval
 
 
 def broken(run, mechanism, setting, delta: float | None = 0.0) -> Case:

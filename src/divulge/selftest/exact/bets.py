@@ -1,8 +1,8 @@
 """Bets at the edge: every sequence of truths of a short game, weighed by its probability.
 
 Under epsilon and a prior l the worst posterior puts the log-odds of each truth at the edge,
-``l + epsilon`` or ``l - epsilon``. A bold gambler (stake what brings the wealth exactly to the goal,
-or nearly all) reaches ``1 / error`` with a probability as near to ``error`` as any bettor can.
+``l + epsilon`` or ``l - epsilon``. A bold gambler (stake what brings the wealth exactly to the
+goal, or nearly all) reaches ``1 / error`` with a probability as near to ``error`` as can be.
 """
 
 from __future__ import annotations
