@@ -74,6 +74,7 @@ def test_from_a_plan_to_a_claim(folder):
         ((*PLAN,), "Column 'town' of the data holds"),
         ((*PLAN, "--features", "x_*", "--strategy", "luck"), "Unknown strategy"),
         ((*PLAN, "--features", "x_*", "--count", "601"), "between 20 and the 600"),
+        ((*PLAN, "--features", "x_*", "--seed", "-1"), "seed must be at least 0"),
         ((*PLAN, "--features", "x_*", "--out", "in.csv"), "different names"),
         ((*PLAN, "--features", "x_*", "--canaries", "c.txt"), ".parquet or .csv"),
         ((*PLAN, "--features", "x_*", "--reference", "none.csv"), "no file"),
@@ -89,6 +90,18 @@ def test_bad_input_is_one_message_and_nothing_is_written(folder, words, message)
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_the_seed_is_drawn_unless_it_is_given(folder):
+    plans = []
+    for words in ((), (), ("--seed", "7"), ("--seed", "7")):
+        done = divulge(*PLAN, "--strategy", "random", "--overwrite", *words, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        plans.append(json.loads((folder / "plan.json").read_text()))
+    assert plans[0]["seed"] != plans[1]["seed"]
+    assert plans[0]["included"] != plans[1]["included"]
+    assert plans[2] == plans[3]
+    assert plans[2]["seed"] == 7
 
 
 def test_a_plan_is_not_written_over(folder):

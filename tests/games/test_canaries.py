@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 from divulge import canaries
 from divulge.errors import CannotConclude, InputError
+from divulge.games import coins
 from divulge.games.canaries import audit_trials
 from divulge.games.canary_plan import Plan
 from divulge.mechanisms import GaussianMechanism
@@ -38,7 +40,7 @@ def value(result, parameter, delta=None):
 
 
 def test_the_far_records_are_chosen_and_the_coins_are_fair(data):
-    made = canaries.plan(data, count=60, features=["a", "b", "c"], id="key")
+    made = canaries.plan(data, count=60, features=["a", "b", "c"], id="key", rng=0)
     assert np.mean([r < 60 for r in made.rows]) > 0.9
     assert list(made.ids) == [f"r{r:03}" for r in made.rows]
     flips = [canaries.plan(data, count=60, strategy="random", id="key", rng=k) for k in range(40)]
@@ -57,8 +59,46 @@ def test_the_coins_do_not_depend_on_what_is_measured(data):
     assert set(one.rows) != set(two.rows)
 
 
+def test_nobody_can_recompute_the_coins_without_the_seed(data):
+    one, two = (canaries.plan(data, count=60, strategy="random", id="key") for _ in range(2))
+    assert one.seed != two.seed
+    assert one.included != two.included
+    assert Plan.from_json(json.loads(one.dumps())).seed == one.seed
+    again = canaries.plan(data, count=60, strategy="random", id="key", rng=one.seed)
+    assert again == one
+
+
+def test_two_data_sets_have_their_own_coins_under_one_seed(data):
+    one = canaries.plan(data, count=60, strategy="random", id="key", rng=3)
+    other = canaries.plan(
+        data.assign(a=data["a"] + 1.0), count=60, strategy="random", id="key", rng=3
+    )
+    assert one.included != other.included
+    same = np.mean(np.array(one.included) == np.array(other.included))
+    assert 0.2 < same < 0.8
+
+
+def test_coins_can_be_checked_without_divulge():
+    key = hashlib.sha256(b"divulge canary plan\n7\nabc").digest()
+    by_hand = [hashlib.sha256(key + k.to_bytes(8, "big")).digest()[0] < 0x80 for k in range(50)]
+    assert list(coins.flip(coins.mix(7, "abc"), 50, 0.5)) == by_hand
+    many = coins.flip(coins.mix(7, "abc"), 20_000, 0.8)
+    assert abs(np.mean(many) - 0.8) < 4 * np.sqrt(0.16 / 20_000)
+    with pytest.raises(InputError, match="at least 0"):
+        coins.mix(-1, "abc")
+
+
+def test_a_plan_whose_coins_were_changed_is_refused_and_older_plans_are_read(data):
+    text = canaries.plan(data, count=30, strategy="random", id="key", rng=0).to_json()
+    turned = {**text, "included": [not use for use in text["included"]]}
+    with pytest.raises(InputError, match="not those of its seed and its data"):
+        Plan.from_json(turned)
+    older = {**turned, "details": {k: v for k, v in text["details"].items() if k != "coins"}}
+    assert Plan.from_json(older).included == tuple(turned["included"])
+
+
 def test_the_trainer_gets_everything_but_the_canaries_left_out(data):
-    made = canaries.plan(data, count=80, strategy="random", id="key")
+    made = canaries.plan(data, count=80, strategy="random", id="key", rng=0)
     kept = made.records(data)["key"].to_list()
     left_out = [i for i, use in zip(made.ids, made.included, strict=True) if not use]
     assert sorted(kept + left_out) == sorted(data["key"])
@@ -68,7 +108,7 @@ def test_the_trainer_gets_everything_but_the_canaries_left_out(data):
 
 
 def test_without_an_id_rows_are_named(data):
-    made = canaries.plan(data.drop(columns="key"), count=40)
+    made = canaries.plan(data.drop(columns="key"), count=40, rng=0)
     assert made.key == "row"
     assert made.ids == made.rows
     assert made.canaries(data.drop(columns="key"))["row"].to_list() == list(made.rows)
@@ -85,7 +125,7 @@ def test_gradients_of_several_steps_choose_by_rank(data):
         g[loud] *= 6.0
         g[rng.integers(0, 500, 3)] *= 20.0  # one step's outliers do not rule
         steps.append({"g": g})
-    made = canaries.plan(data, count=30, id="key", gradients=steps, noise=0.01)
+    made = canaries.plan(data, count=30, id="key", gradients=steps, noise=0.01, rng=0)
     assert np.isin(made.rows, loud).mean() > 0.8
     assert len(made.details["gradients"]) == 3
     with pytest.raises(InputError, match="a row for each of the 500"):
@@ -96,7 +136,7 @@ def test_gradients_of_several_steps_choose_by_rank(data):
 
 
 def test_a_plan_survives_its_file_and_says_what_it_is(data, tmp_path):
-    made = canaries.plan(data, count=30, features="a", id="key", probability=0.8)
+    made = canaries.plan(data, count=30, features="a", id="key", probability=0.8, rng=0)
     made.save(tmp_path / "plan.json")
     text = json.loads((tmp_path / "plan.json").read_text())
     assert "truths" in text["warning"]
@@ -121,7 +161,7 @@ def test_a_plan_survives_its_file_and_says_what_it_is(data, tmp_path):
     ],
 )
 def test_a_damaged_plan_is_said(data, damage, message):
-    good = canaries.plan(data, count=30, strategy="random", id="key").to_json()
+    good = canaries.plan(data, count=30, strategy="random", id="key", rng=0).to_json()
     Plan.from_json(json.loads(json.dumps(good)))
     with pytest.raises(InputError, match=message):
         Plan.from_json(damage(json.loads(json.dumps(good))))
@@ -154,7 +194,7 @@ def test_bad_plans_are_said(data, change, words, message):
 
 
 def test_a_leak_is_proved_and_none_is_not_invented(data):
-    made = canaries.plan(data, count=400, strategy="random", id="key")
+    made = canaries.plan(data, count=400, strategy="random", id="key", rng=0)
     leaking = canaries.audit(made, scored(made, 3.0))
     assert leaking.game == "canaries"
     assert leaking.verdict.status == "leak"
@@ -169,7 +209,7 @@ def test_a_leak_is_proved_and_none_is_not_invented(data):
 
 
 def test_loaded_coins_are_not_taken_for_a_leak(data):
-    made = canaries.plan(data, count=400, strategy="random", id="key", probability=0.9)
+    made = canaries.plan(data, count=400, strategy="random", id="key", probability=0.9, rng=0)
     assert np.mean(made.included) > 0.8
     result = canaries.audit(made, scored(made, 0.0))
     assert result.verdict.status == "no evidence"
@@ -179,7 +219,7 @@ def test_loaded_coins_are_not_taken_for_a_leak(data):
 
 
 def test_several_scores_and_their_direction(data):
-    made = canaries.plan(data, count=400, strategy="random", id="key")
+    made = canaries.plan(data, count=400, strategy="random", id="key", rng=0)
     table = scored(made, 3.0)
     table["grade"] = -table["loss"]
     table["noise"] = np.random.default_rng(0).normal(size=len(table))
@@ -194,7 +234,7 @@ def test_several_scores_and_their_direction(data):
 
 
 def test_the_order_of_the_rows_plays_no_part(data):
-    made = canaries.plan(data, count=100, strategy="random", id="key")
+    made = canaries.plan(data, count=100, strategy="random", id="key", rng=0)
     table = scored(made, 2.0)
     first = canaries.audit(made, table)
     second = canaries.audit(made, table.iloc[::-1])
@@ -217,13 +257,13 @@ def test_the_order_of_the_rows_plays_no_part(data):
     ],
 )
 def test_bad_scores_are_said(data, change, words, message):
-    made = canaries.plan(data, count=50, strategy="random", id="key")
+    made = canaries.plan(data, count=50, strategy="random", id="key", rng=0)
     with pytest.raises(InputError, match=message):
         canaries.audit(made, change(scored(made, 1.0)), **words)
 
 
 def test_other_rows_may_be_ignored_and_bad_ones_among_them_do_not_matter(data):
-    made = canaries.plan(data, count=50, strategy="random", id="key")
+    made = canaries.plan(data, count=50, strategy="random", id="key", rng=0)
     table = scored(made, 1.0)
     more = pd.concat([table, table.iloc[:2].assign(key=["u", "v"])])
     result = canaries.audit(made, more, ignore_others=True)
@@ -233,7 +273,7 @@ def test_other_rows_may_be_ignored_and_bad_ones_among_them_do_not_matter(data):
 
 
 def test_constant_scores_and_few_canaries_conclude_nothing(data):
-    made = canaries.plan(data, count=20, strategy="random", id="key")
+    made = canaries.plan(data, count=20, strategy="random", id="key", rng=0)
     with pytest.raises(CannotConclude, match="same for every canary"):
         canaries.audit(made, scored(made, 1.0).assign(loss=1.0))
     few = Plan(**{**made.__dict__, "ids": made.ids[:9], "rows": made.rows[:9],
@@ -246,7 +286,7 @@ def test_constant_scores_and_few_canaries_conclude_nothing(data):
 def test_files_appear_together_or_not_at_all(data, tmp_path):
     source = tmp_path / "data.parquet"
     data.to_parquet(source)
-    made = canaries.plan(source, count=30, strategy="random", id="key")
+    made = canaries.plan(source, count=30, strategy="random", id="key", rng=0)
     gone = tmp_path / "nowhere" / "plan.json"
     with pytest.raises(InputError, match="Cannot write"):
         canaries.write_plan(made, source, out=gone, records=tmp_path / "in.parquet")

@@ -51,7 +51,13 @@ def plan_command(
         float | None, typer.Option(help="Records in that mean (a batch). Default: all.")
     ] = None,
     probability: Annotated[float, typer.Option(help="Of a canary to be included.")] = 0.5,
-    seed: Annotated[int, typer.Option(help="Fixes the coin flips: as secret as the plan.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Fixes the coin flips: as secret as the plan. Default: drawn by the operating "
+            "system and kept in the plan."
+        ),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Write over a plan that exists.")
     ] = False,

@@ -28,6 +28,7 @@ from divulge.exposure.selection import (
     most_exposed,
     rank_sum,
 )
+from divulge.games import coins
 from divulge.result import write_bytes
 from divulge.tables import Frame
 from divulge.threads import single
@@ -167,7 +168,18 @@ class Plan:
             f"{where} is damaged: ids, rows and coin flips do not match one to one.",
         )
         require_probability("probability", plan.probability)
+        plan._check_coins(where)
         return plan
+
+    def _check_coins(self, where: str) -> None:
+        """The coins must be those of the seed and the data; older plans do not say which."""
+        if self.details.get("coins") != coins.RULE:
+            return
+        key = coins.mix(self.seed, str(self.input.get("sha256")))
+        require(
+            self.included == coins.flip(key, len(self), self.probability),
+            f"{where} is damaged: its coin flips are not those of its seed and its data.",
+        )
 
 
 @single
@@ -183,7 +195,7 @@ def plan(
     noise: float = 0.0,
     averaged: float | None = None,
     probability: float = 0.5,
-    rng: int = 0,
+    rng: int | None = None,
 ) -> Plan:
     """Choose canaries among the records of ``data`` and flip a coin for each.
 
@@ -193,7 +205,9 @@ def plan(
     per step, a row for each record, the ranks of the steps are summed (004, Algorithm 6).
     ``reference`` are other records than the data to measure from. ``noise`` is the standard
     deviation of the noise on every column of a mean of ``averaged`` records, by default all of the
-    data; for DP-SGD ``sigma c / B`` on a mean of B gradients.
+    data; for DP-SGD ``sigma c / B`` on a mean of B gradients. Coins and choice follow from the seed
+    ``rng`` and the data's SHA-256; by default the operating system draws the seed, and the plan
+    keeps it.
     """
     require(
         strategy in STRATEGIES,
@@ -214,12 +228,19 @@ def plan(
         not (len(gradients) > 0 and reference is not None),
         "Gradients are measured from each other: give --gradients or --reference, not both.",
     )
-    choose, flip, shuffle = np.random.default_rng(rng).spawn(3)
+    seed = coins.secret_seed() if rng is None else int(rng)
+    fingerprint = tables.fingerprint(data, frame, "data")
+    key = coins.mix(seed, fingerprint["sha256"])
+    choose, shuffle = np.random.default_rng(int.from_bytes(key, "big")).spawn(2)
     each = noise * float(np.sqrt(mean_of))
     values, names = _exposures(frame, strategy, features, id, reference, gradients, each)
     rows = shuffle.permutation(most_exposed(values, count, choose))
-    included = flip.random(count) < probability
-    details: dict[str, Any] = {"features": names, "noise": noise, "averaged": mean_of}
+    details: dict[str, Any] = {
+        "features": names,
+        "noise": noise,
+        "averaged": mean_of,
+        "coins": coins.RULE,
+    }
     if reference is not None:
         details["reference"] = tables.fingerprint(reference, tables.read(reference), "reference")
     if len(gradients) > 0:
@@ -229,12 +250,12 @@ def plan(
     return Plan(
         ids=tuple(ids[r] for r in rows.tolist()),
         rows=tuple(rows.tolist()),
-        included=tuple(included.tolist()),
+        included=coins.flip(key, count, probability),
         id=id,
         strategy=strategy,
-        seed=rng,
+        seed=seed,
         probability=probability,
-        input=tables.fingerprint(data, frame, "data"),
+        input=fingerprint,
         details=details,
     )
 
