@@ -181,10 +181,18 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "coins of the plan without the data",
-        "divulge.games.canary_plan:plan",
-        "np.random.default_rng(rng).spawn(3)",
-        "np.random.default_rng(0).spawn(3)",
+        "divulge.games.coins:mix",
+        "{seed}\\n{data_sha256}",
+        "{seed}\\n",
         ("plan's coins",),
+    ),
+    Mutation(
+        "coins of the plan from a fixed seed",
+        "divulge.games.coins:secret_seed",
+        "secrets.randbits(SEED_BITS)",
+        "0",
+        ("canaries, plan's coins",),
+        cheap=True,
     ),
     Mutation(
         "signed bound with the sign of l flipped",
