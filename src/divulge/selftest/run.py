@@ -68,16 +68,16 @@ def run(
         else:
             tasks += _games(index, case, error, seed, _count(case, repetitions), 0)
     first = _collected(tasks, engine.run(_done, tasks, keep=keep, progress=progress), len(chosen))
+    # Two tests for every row of games, and one for every family.
+    level = FAMILY_ERROR / (3 * (among or len(chosen)))
     doubtful = [
         task
         for index, case in enumerate(chosen)
-        if isinstance(case, Case) and _surprise(case, first[index], error) < DOUBT
+        if isinstance(case, Case) and level < _surprise(case, first[index], error) < DOUBT
         for task in _games(index, case, error, seed, AGAIN * _count(case, repetitions), 1)
     ]
     results = engine.run(_done, doubtful, keep=keep, progress=progress) if doubtful else []
     second = _collected(doubtful, results, len(chosen))
-    # Two tests for every row of games, and one for every family.
-    level = FAMILY_ERROR / (3 * max(1, among or len(chosen)))
     rows = []
     for index, case in enumerate(chosen):
         if isinstance(case, Check):

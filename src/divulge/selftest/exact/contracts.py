@@ -89,7 +89,7 @@ def tampered(error: float) -> np.ndarray:
 
 def tampered_count(error: float) -> list[float]:
     """The same by counting: luck at every height, one guess at a time."""
-    luck = (np.arange(2000) + 0.5) / 2000.0
+    luck = np.asarray((np.arange(2000) + 0.5) / 2000.0, dtype=np.float64)
     out = []
     for log_odds in (-2.0, -0.5, 0.5, 2.0):
         for guess in (1.0, -1.0):
