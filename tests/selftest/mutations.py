@@ -97,7 +97,7 @@ def _forget() -> None:
 _B = "divulge.bounds."
 _COUNTING = _B + "counting:"
 _CHECK = ("randomised response at the edge",)
-_RECURSION = ("worst mechanism", "disclosing | exact")
+_RECURSION = ("recursion mu | worst", "recursion epsilon | ")
 _BETS = ("betting | null | all", "betting | randomised response", "betting | 60%")
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -162,7 +162,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "choice:price",
         "return error / shares, against",
         "return error, delta",
-        ("price of choosing",),
+        ("price of choosing | worst mechanism, linear program | six",),
         cheap=True,
     ),
     Mutation(
