@@ -98,7 +98,7 @@ _B = "divulge.bounds."
 _COUNTING = _B + "counting:"
 _CHECK = ("randomised response at the edge",)
 _RECURSION = ("recursion mu | worst", "recursion epsilon | ")
-_BETS = ("betting | null | all", "betting | randomised response", "betting | 60%")
+_BETS = ("betting | null | all",)
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
@@ -106,7 +106,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _COUNTING + "binomial_epsilon_lower_bound",
         "_, r, c = check_counts(trials, guesses, correct, error)",
         "_, r, c = check_counts(trials, guesses, correct, error); error = 2.0 * error",
-        ("binomial |",),
+        ("binomial | randomised response at the edge",),
         cheap=True,
     ),
     Mutation(
@@ -287,7 +287,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "betting:_Game.reveal",
         "np.exp(-truths * log_odds)",
         "np.exp(truths * log_odds)",
-        ("betting |",),
+        ("betting | randomised response under shift",),
         cheap=True,
     ),
     Mutation(
@@ -295,7 +295,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "compiled:ruin_or_reach",
         "step = shrink if direction[k, i] > 0 else grow",
         "step = grow if direction[k, i] > 0 else shrink",
-        ("betting | both", "betting | randomised response"),
+        ("betting | both edges",),
         cheap=True,
     ),
     Mutation(
@@ -450,7 +450,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "divulge.shift.blind:proved_shift",
         "error=error)",
         "error=10.0 * error)",
-        ("blind baseline",),
+        ("blind baseline, c_lb | null |",),
         cheap=True,
     ),
     Mutation(
@@ -466,7 +466,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "repeated:count_bound",
         "2.0 - 2.0 * _rung(",
         "2.0 - 1.0 * _rung(",
-        ("replays",),
+        ("replays, twice",),
         cheap=True,
     ),
     Mutation(
@@ -474,7 +474,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "repeated:bet_epsilon",
         "total * len(replays) >= goal * seen",
         "total * len(replays) >= goal",
-        ("replays",),
+        ("replays, mean e-value",),
         cheap=True,
     ),
     Mutation(
@@ -489,7 +489,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         _B + "closeness:relaxed_lower_bound",
         "float(expit(middle)), failures)",
         "float(expit(middle)), 0.0)",
-        ("closeness",),
+        ("closeness | worst failures",),
         cheap=True,
     ),
     Mutation(

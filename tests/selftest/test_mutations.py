@@ -49,17 +49,6 @@ def test_an_exact_check_sees_it(mutation):
     assert convicted(mutation, exact_only=True)
 
 
-def test_the_same_checks_hold_without_errors():
-    parts = {part for m in MUTATIONS if m.cheap for part in m.sees}
-    chosen = [
-        c
-        for c in selftest.cases(quick=True)
-        if isinstance(c, Check) and any(part in c.label for part in parts)
-    ]
-    failed = [r for r in selftest.run(chosen, repetitions=1) if not r.holds]
-    assert failed == []
-
-
 def test_nothing_is_left_of_a_mutation():
     mutation = next(m for m in MUTATIONS if "bounds.compiled:" in m.where)
     before = selftest.run(rows_of(mutation)[:1], repetitions=1)
