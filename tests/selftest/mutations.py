@@ -413,7 +413,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "divulge.games.corrections:_evidence",
         "head = head[:MOST_LEARNED]",
         "head = tail[:MOST_LEARNED]",
-        ("unequal pools", "canaries"),
+        ("unequal pools",),
     ),
     Mutation(
         "c_lb not deducted",
