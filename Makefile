@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost models mst language dpsgd endpoints clusters selftest benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost models mst language dpsgd endpoints clusters selftest mutations benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -71,6 +71,10 @@ clusters: $(VENV)/.developing
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest
 	$(BIN)/python -m pytest -m slow
+
+# Errors put into the code on purpose, in memory: which of them does the self-test convict?
+mutations: $(VENV)/.developing
+	$(BIN)/python -m pytest -m slow -s tests/selftest/test_mutations.py
 
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py

@@ -16,9 +16,11 @@ from divulge.mechanisms.scalar import (
     Tied,
 )
 from divulge.mechanisms.shifted import Shifted, ShiftedTable
+from divulge.mechanisms.tight import Disclosing
 
 __all__ = [
     "DPSGD",
+    "Disclosing",
     "GaussianMechanism",
     "KnownGenerator",
     "LaplaceMechanism",

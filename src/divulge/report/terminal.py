@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,9 +19,6 @@ from divulge.report import (
     wording,
 )
 from divulge.result import Bound, Result, floor_to, plain
-
-if TYPE_CHECKING:
-    from divulge.selftest import Row
 
 
 def parameter_name(bound: Bound) -> str:
@@ -140,41 +137,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{_plain(v)} at {k}" for k, v in value.items())
     return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:
-    """One table per bound: what it claimed and what was seen."""
-    console = console or Console(highlight=False)
-    for name in dict.fromkeys(row.bound for row in rows):
-        block = [row for row in rows if row.bound == name]
-        first = block[0]
-        target = first.parameter if first.delta is None else f"epsilon at delta {first.delta:g}"
-        console.print(
-            f"\n[bold]{escape(name)}[/bold]: {target}, claims error {first.claimed_error:g}"
-        )
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("mechanism", overflow="fold")
-        table.add_column("game", overflow="fold")
-        for name_ in ("false", "95% interval", "bound", "truth", "power"):
-            table.add_column(name_, justify="right", no_wrap=True)
-        table.add_column("verdict", no_wrap=True)
-        for row in block:
-            table.add_row(
-                escape(row.mechanism),
-                escape(row.setting),
-                f"{row.rate:.1%}",
-                f"{row.rate_low:.1%}-{row.rate_high:.1%}",
-                f"{row.mean_bound:.3f}",
-                f"{row.truth:.3f}",
-                "" if row.power is None else f"{row.power:.0%}",
-                row.verdict if row.holds else "[bold red]FAILS[/bold red]",
-            )
-        console.print(table)
-    failed = sum(not row.holds for row in rows)
-    if failed:
-        console.print(f"\n[bold red]{failed} of {len(rows)} cases FAIL.[/bold red]")
-    else:
-        console.print(
-            f"\nNo bound makes false claims significantly more often than it says "
-            f"({len(rows)} cases, {rows[0].repetitions} games each)."
-        )

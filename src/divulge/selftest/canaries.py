@@ -109,7 +109,8 @@ def cases() -> Iterator[Case]:
                     setting=f"{count} canaries{coin}",
                     play=Game(mechanism, count, probability, parameter, delta),
                     truth=_truth(mechanism, delta),
-                    quick=count == CANARIES and isinstance(mechanism, GaussianMechanism),
+                    quick=count == CANARIES
+                    and (isinstance(mechanism, GaussianMechanism) or probability != 0.5),
                     share=SHARE,
                 )
     for null in (True, False):

@@ -1,4 +1,4 @@
-"""One row of the self-test."""
+"""One row of the self-test: games that are played, or a probability that is computed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row of the self-test: a bound, a mechanism and a game."""
-
+class _Named:
     bound: str
     parameter: str
     delta: float | None
     mechanism: str
     setting: str
+
+    @property
+    def label(self) -> str:
+        """Its name for --only, and the source of its seed."""
+        return f"{self.bound} | {self.mechanism} | {self.setting}"
+
+    @property
+    def family(self) -> str:
+        """The first word of the bound: rows of one family are also judged together."""
+        return self.bound.replace(",", "").split()[0]
+
+
+@dataclass(frozen=True)
+class Case(_Named):
+    """A bound, a mechanism and a game, to be played many times."""
+
     play: Callable[[float, np.random.Generator], float] = field(repr=False)
     """``play(error, rng)``: one game, and the lower bound that it claims."""
     truth: float
@@ -26,7 +41,19 @@ class Case:
     share: float = 1.0
     """Share of the repetitions it gets: slow games are played less often."""
 
-    @property
-    def label(self) -> str:
-        """Its name for --only, and the source of its seed."""
-        return f"{self.bound} | {self.mechanism} | {self.setting}"
+
+@dataclass(frozen=True)
+class Check(_Named):
+    """What is computed instead of simulated: probabilities at the edge of what a bound allows.
+
+    ``compute(error)`` gives one value for each edge, for instance the exact probability of a false
+    claim if the truth lies just below what a count proves. None may be above the limit, by default
+    the stated error; and where the mechanism attains the bound none may be below the share
+    ``attained`` of it, or the bound is needlessly low.
+    """
+
+    compute: Callable[[float], npt.ArrayLike] = field(repr=False)
+    quantity: str = "probability of a false claim"
+    limit: float | None = None
+    attained: float = 0.0
+    quick: bool = True

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logit
 
 from divulge.mechanisms import (
+    Disclosing,
     GaussianMechanism,
     LaplaceMechanism,
     Mechanism,
@@ -21,9 +22,21 @@ from divulge.mechanisms import (
     SubsampledGaussianMechanism,
     Tied,
 )
-from divulge.selftest import audits, canaries, controls, draws, generated, labels, posteriors
-from divulge.selftest.case import Case
-from divulge.selftest.procedures import LARGER_DELTA, PROCEDURES, TAU, Procedure
+from divulge.selftest import (
+    audits,
+    canaries,
+    controls,
+    dependent,
+    draws,
+    exact,
+    generated,
+    labels,
+    leakage,
+    nulls,
+    posteriors,
+)
+from divulge.selftest.case import Case, Check
+from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
 
 
 @dataclass(frozen=True)
@@ -106,6 +119,12 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
         (ProxyError(TAU), LARGE),
         (RESPONSE, MEDIUM),
     ),
+    "recursion, large delta": (
+        (Disclosing(0.5, LARGE_DELTA), SMALL),
+        (Disclosing(0.5, LARGE_DELTA, together=True), SMALL),
+        (Disclosing(0.5, LARGE_DELTA, together=True), MEDIUM),
+        (Disclosing(2.0, LARGE_DELTA), LARGE),
+    ),
     "calibrated, larger delta": (
         (RareDisclosure(0.5, LARGER_DELTA, 0.01), MEDIUM),
         (RareDisclosure(0.5, LARGER_DELTA, 0.045), LARGE),
@@ -120,10 +139,11 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
 }
 
 
-def cases(*, quick: bool = False, only: str | None = None, skip: str | None = None) -> list[Case]:
+def cases(
+    *, quick: bool = False, only: str | None = None, skip: str | None = None
+) -> list[Case | Check]:
     """All cases or the quick ones; with ``only`` in their label, without ``skip`` in it."""
-    groups = (audits, draws, labels, generated, controls, posteriors, canaries)
-    every = (*_all(), *(c for group in groups for c in group.cases()))
+    every = [c for provide in PROVIDERS for c in provide()]
     chosen = [c for c in every if c.quick or not quick]
     if only is not None:
         chosen = [c for c in chosen if only.lower() in c.label.lower()]
@@ -132,7 +152,8 @@ def cases(*, quick: bool = False, only: str | None = None, skip: str | None = No
     return chosen
 
 
-def _all() -> Iterator[Case]:
+def bounds() -> Iterator[Case]:
+    """Every procedure on every mechanism."""
     for procedure in PROCEDURES.values():
         if procedure.name in SPECIAL:
             for mechanism, setting in SPECIAL[procedure.name]:
@@ -152,3 +173,20 @@ def _all() -> Iterator[Case]:
                 for mechanism in MAIN:
                     quick = mechanism in (NULL, RESPONSE)
                     yield case(procedure, mechanism, setting, quick=quick)
+
+
+PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
+    exact.cases,
+    bounds,
+    nulls.cases,
+    audits.cases,
+    draws.cases,
+    labels.cases,
+    generated.cases,
+    controls.cases,
+    posteriors.cases,
+    dependent.cases,
+    canaries.cases,
+    leakage.cases,
+)
+"""Who has rows: one line each."""

@@ -49,12 +49,16 @@ class Calibration:
         return float(np.interp(epsilon if self.of == "epsilon" else s, marginal.x, marginal.cdf))
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
-        rank = self.rank(rng)
-        if self.part == "lower end":
-            return error - rank
-        if self.part == "upper end":
-            return rank - (1.0 - error)
-        return 0.5 * error - abs(rank - 0.5)
+        return inside_part(self.rank(rng), self.part, error)
+
+
+def inside_part(rank: float, part: str, error: float) -> float:
+    """By how much a rank lies inside a part of [0, 1] of the length of the error."""
+    if part == "lower end":
+        return error - rank
+    if part == "upper end":
+        return rank - (1.0 - error)
+    return 0.5 * error - abs(rank - 0.5)
 
 
 @dataclass(frozen=True)

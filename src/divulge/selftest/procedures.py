@@ -22,6 +22,7 @@ from divulge.trials import Trials
 Run: TypeAlias = Callable[[Trials, Mechanism, float, np.random.Generator], float]
 DELTA = 1e-5
 LARGER_DELTA = 3e-4
+LARGE_DELTA = 0.02
 TAU = 0.005
 _SHARE = 0.2
 _TINY = 20
@@ -84,6 +85,12 @@ def recursion_epsilon(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
     return bounds.epsilon_lower_bound(*_counts(trials, rng), DELTA, error)
+
+
+def recursion_large_delta(
+    trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
+) -> float:
+    return bounds.epsilon_lower_bound(*_counts(trials, rng), LARGE_DELTA, error)
 
 
 def recursion_tau(
@@ -215,6 +222,7 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("zero-run 5.1.1", "epsilon", zero_run, DELTA),
         Procedure("recursion mu", "mu", recursion_mu),
         Procedure("recursion epsilon", "epsilon", recursion_epsilon, DELTA),
+        Procedure("recursion, large delta", "epsilon", recursion_large_delta, LARGE_DELTA),
         Procedure("recursion mu, tau", "mu", recursion_tau),
         Procedure("balanced recursion mu", "mu", balanced_mu, prior=True),
         Procedure("balanced recursion epsilon", "epsilon", balanced_epsilon, DELTA, prior=True),

@@ -1,0 +1,71 @@
+"""Is the posterior from correlated counts calibrated? As ``posteriors.py``, with dependence.
+
+Epsilon, strength, tau and the correlation c are drawn from their priors, error rates from the
+model, and each pair of counts from two beta-binomials joined by a Gaussian copula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+from scipy.stats import betabinom, truncnorm
+
+from divulge.bounds.correlated import correlated
+from divulge.bounds.error_rates import draw_rates
+from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.selftest.case import Case
+from divulge.selftest.posteriors import PARTS, inside_part
+
+ATTACKS, MODELS = 3, 200
+SIGMA_TAU = 0.01
+SHARE = 0.15
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """One draw from priors and model, and the rank of the true epsilon."""
+
+    part: str
+
+    def rank(self, rng: np.random.Generator) -> float:
+        """The posterior probability below the true epsilon."""
+        prior, strength = EpsilonPrior(), StrengthPrior()
+        epsilon, s = float(prior.quantile(rng.random())), rng.random()
+        tau = float(truncnorm.rvs(0.001, 1.0 / SIGMA_TAU, scale=SIGMA_TAU, random_state=rng))
+        c = rng.uniform(-1.0, 1.0)
+        counts = np.empty((ATTACKS, 4))
+        rates = draw_rates(np.full(ATTACKS, epsilon), np.full(ATTACKS, s), 0.0, rng)
+        for row, x, y in zip(counts, *rates, strict=True):
+            first = rng.standard_normal()
+            second = c * first + np.sqrt(1.0 - c * c) * rng.standard_normal()
+            wide = 1.0 / tau - 1.0
+            drawn = [
+                betabinom.ppf(ndtr(z), MODELS, rate * wide, (1.0 - rate) * wide)
+                for z, rate in ((first, x), (second, y))
+            ]
+            row[:] = drawn[0], MODELS, drawn[1], MODELS
+        found = correlated(counts, 0.0, sigma_tau=SIGMA_TAU, taus=6, correlations=6)
+        marginal = found.posterior(prior, strength).marginal("epsilon")
+        return float(np.interp(epsilon, marginal.x, marginal.cdf))
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        return inside_part(self.rank(rng), self.part, error)
+
+
+def cases() -> Iterator[Case]:
+    """Both ends and the middle."""
+    for part in PARTS:
+        yield Case(
+            bound=f"posterior, correlated counts, rank in the {part}",
+            parameter="rank",
+            delta=None,
+            mechanism="priors, model and dependence",
+            setting=f"{ATTACKS} attacks, N={MODELS}",
+            play=Dependent(part),
+            truth=0.0,
+            quick=True,
+            share=SHARE,
+        )

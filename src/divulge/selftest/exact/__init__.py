@@ -1,0 +1,18 @@
+"""Exact checks: for a mechanism that attains a bound, the probability of a false claim, computed.
+
+Every file holds one kind of bound. The reference computation shares nothing with the bound but the
+theorem: distributions come from scipy or from enumeration, worst cases from linear programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from divulge.selftest.case import Check
+from divulge.selftest.exact import bets, contracts, counts, leakage, replays, tails
+
+
+def cases() -> Iterator[Check]:
+    """All of them; they take seconds, so the quick form has all of them, too."""
+    for kind in (counts, tails, bets, replays, leakage, contracts):
+        yield from kind.cases()
