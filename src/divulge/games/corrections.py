@@ -66,18 +66,13 @@ def audit(
     progress: Callable[[int, int], None] | None = None,
     goal: float | None = None,
 ) -> Audit:
-    """One bound per correction and parameter; the headline ones are balanced and prior.
-
-    With a ``goal`` the bets also give e-values of wealths that are stopped there, after the
-    allowance, for the combination with other draws.
-    """
+    """One bound per correction and parameter; bets also give e-values of wealths up to a goal."""
     half = error / 2.0
     bounds: list[Bound] = []
     luck = rng.random(prepared.truth.size)
     kept = _thinned(prepared, prepared.log_odds, luck)
     counts: Counts | None = None
-    bet: betting.BettingResult | None = None
-    unaware: _Ranked | None = None
+    bet, unaware = None, None
     if {"none", "composition"} & set(corrections):
         unaware = _unaware(prepared, half, luck, deltas)
         if "none" in corrections:
@@ -101,8 +96,7 @@ def audit(
         del ranked
     del unaware, luck  # a bet needs neither
     if "prior" in corrections:
-        stop = None if goal is None else betting.Stop(goal, prepared.allowance)
-        bet = _bet(prepared, half, rng, progress, stop)
+        bet = _bet(prepared, half, rng, progress, goal)
         bounds.append(_from_bet(prepared, bet, half))
     bounds.sort(key=lambda b: not b.headline)  # what the verdict rests on comes first
     return Audit(tuple(bounds), bet, counts, kept)
@@ -264,11 +258,11 @@ def _conditional(
     against = prior if signed else guess * np.abs(prior)
     truth = prepared.truth[prepared.tail]
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
-    out = [_bound("mu", None, _mu(counts, error), error, name, words)]
-    out.append(_bound("epsilon", 0.0, pure, error, name, words))
-    proved = _epsilons(counts, deltas, error)
-    out += [_bound("epsilon", d, proved[d], error, name, words) for d in deltas]
-    return out
+    proved = {**_epsilons(counts, deltas, error), 0.0: pure}
+    return [
+        _bound("mu", None, _mu(counts, error), error, name, words),
+        *(_bound("epsilon", d, proved[d], error, name, words) for d in (0.0, *deltas)),
+    ]
 
 
 def conditional_guesses(
@@ -325,7 +319,7 @@ def _bet(
     error: float,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None,
-    stop: betting.Stop | None,
+    goal: float | None,
 ) -> betting.BettingResult:
     if prepared.trim is None:  # every trial: nothing need be copied into the order of the bets
         score, truth, log_odds = prepared.bet_score, prepared.truth, prepared.bet_log_odds
@@ -343,7 +337,7 @@ def _bet(
         order=order,
         known=known,
         rng=rng,
-        e_values=stop,
+        e_values=None if goal is None else betting.Stop(goal, prepared.allowance),
         progress=progress,
     )
 
