@@ -181,7 +181,7 @@ class Plan:
         """The coins must be those of the seed and the data; older plans do not say which."""
         if self.details.get("coins") != coins.RULE:
             return
-        key = coins.mix(self.seed, str(self.details.get("content")))
+        key = coins.mix(self.seed, str(self.details.get("content_sha256")))
         require(
             self.included == coins.flip(key, len(self), self.probability),
             f"{where} is damaged: its coin flips are not those of its seed and its data.",
@@ -249,7 +249,7 @@ def plan(
         "noise": noise,
         "averaged": mean_of,
         "coins": coins.RULE,
-        "content": digest,
+        "content_sha256": digest,
     }
     if reference is not None:
         details["reference"] = tables.fingerprint(reference, tables.read(reference), "reference")
