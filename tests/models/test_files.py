@@ -93,7 +93,7 @@ def test_an_archive_that_unpacks_to_far_too_much_is_refused(tmp_path, model):
     skops.dump(model, path)
     rewritten(path, lambda files: {**files, "more": bytes(100 << 20)})
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(InputError, match="claim to unpack"):
+    with pytest.raises(InputError, match="claims to unpack"):
         load(path)
 
 

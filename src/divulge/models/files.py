@@ -91,7 +91,7 @@ def _check_schema(place: Path, data: bytes) -> None:
     known: dict[Any, int] = {}
 
     def followed(part: Any) -> int:
-        """Parts that are looked at from here; an object is all that is said under its name."""
+        """Parts that are looked at from here; an object is the most that is said under its name."""
         if not isinstance(part, dict | list):
             return 1
         name = _name(part) if isinstance(part, dict) else None
@@ -99,7 +99,7 @@ def _check_schema(place: Path, data: bytes) -> None:
             return 1 + sum(map(followed, part.values() if isinstance(part, dict) else part))
         if name not in known:
             known[name] = CIRCLE
-            known[name] = 1 + sum(followed(v) for own in named[name] for v in own.values())
+            known[name] = 1 + max(sum(map(followed, own.values())) for own in named[name])
         return known[name]
 
     found = followed(schema)
