@@ -259,7 +259,7 @@ def _conditional(
     """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed)."""
     guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
-    words = (INDEPENDENT, prepared.assumption)
+    words = (INDEPENDENT, prepared.plug_in)
     prior = prepared.log_odds_of(prepared.tail)
     against = prior if signed else guess * np.abs(prior)
     truth = prepared.truth[prepared.tail]

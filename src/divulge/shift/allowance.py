@@ -22,6 +22,7 @@ from scipy.special import expit, ndtri
 from divulge.shift.design import FIT_ROWS, Records, at_most
 from divulge.shift.groups import fit_kernel
 from divulge.shift.prognostic import Prognostic, fit_prognostic
+from divulge.shift.sources import Fit
 from divulge.shift.stack import fit_propensity
 from divulge.shift.terms import relevance
 
@@ -60,6 +61,10 @@ class Nuisances:
     """Estimated difference between a member's and a non-member's score."""
     trim: float
     coin: float
+    refit: Fit | None = field(default=fit_propensity, repr=False)
+    """What fitted the log-odds; None if they were given."""
+    taught: int | None = None
+    """How many records taught it, where these are not trials."""
 
     def inside(self, log_odds: Array) -> npt.NDArray[np.bool_]:
         """Where there is overlap."""
@@ -169,8 +174,12 @@ def estimate_allowance(
 def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     """Parametric bootstrap: redraw truths and scores from the fitted models, refit, compare.
 
-    The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder.
+    The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder. Where
+    other records taught the propensity, no more trials than these teach here. Given log-odds have
+    no error in a world where they are the truth.
     """
+    if nuisances.refit is None:
+        return Simulated(0.0, 0.0, math.nan)
     n = nuisances.some(at_most(np.arange(len(nuisances.records)), FIT_ROWS, rng))
     trials = len(n.records)
     _, noise = n.surprises()
@@ -178,8 +187,8 @@ def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     score = n.prognostic.mean + n.prognostic.scale * (rng.choice(noise, trials) - noise.mean())
     prognostic = fit_prognostic(score, n.records, rng, folds=3)
     order = rng.permutation(trials)
-    cut = int(_SHARE * trials)
-    propensity = fit_propensity(
+    cut = min(int(_SHARE * trials), trials if n.taught is None else n.taught)
+    propensity = nuisances.refit(
         truth, n.records, prognostic, order[:cut], order[cut:], coin=n.coin, rng=rng
     )
     inside = n.inside(propensity.predicted)
