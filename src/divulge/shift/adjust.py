@@ -161,8 +161,8 @@ def _taught(
     fewest = int(min((kinds > 0.0).sum(), (kinds < 0.0).sum()))
     if fewest < LEAST_HELD_OUT:
         raise CannotConclude(
-            f"The held-out records hold only {fewest} of one kind; to fit the shift on them takes at "
-            f"least {LEAST_HELD_OUT} members and as many non-members."
+            f"The held-out records hold only {fewest} of one kind; to fit the shift on them takes "
+            f"at least {LEAST_HELD_OUT} members and as many non-members."
         )
     rows = np.arange(truth.size, truth.size + kinds.size)
     said["heldout"] = int(kinds.size)
@@ -204,14 +204,10 @@ def _guarded(
     if not np.isfinite(fitted.allowance):
         raise CannotConclude(
             f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to judge what "
-            "the estimated shift may have missed. More records of both kinds would help."
+            "the propensities may have missed. More records of both kinds would help."
         )
     if fitted.allowance > robust.MOST_ALLOWANCE:
-        raise CannotConclude(
-            "The shift cannot be estimated well enough from this many rows: the allowance for what "
-            f"was missed is {fitted.allowance:.2f} in log-odds, above {robust.MOST_ALLOWANCE:g}. "
-            "More non-members, or fewer features, would help."
-        )
+        raise CannotConclude(_missed_too_much(source, fitted))
     prepared = Prepared(
         truth=truth,
         raw=score,
@@ -228,6 +224,31 @@ def _guarded(
         assumption=_assumed(source),
     )
     return Adjusted(prepared, inside, source, {**said, **fitted.quality}, fitted.c_lb)
+
+
+def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
+    """Why nothing is left to prove, and what to do about it."""
+    beaten = ""
+    if fitted.c_lb:
+        beaten = (
+            f", {fitted.c_lb:.2f} of it proved by a baseline that sees the record but not the model"
+        )
+    if source.known is not None:
+        whose = "The given propensities do not account for the shift"
+        remedy = "Without --propensity the shift is estimated from the features."
+    elif source.estimator != "auto":
+        whose = f"One {source.estimator} learner does not account for the shift"
+        remedy = "The default estimator (auto) is richer."
+    elif source.heldout is not None:
+        whose = "The propensity fitted on the held-out records does not account for the shift"
+        remedy = "More held-out records, drawn like the members and non-members, would help."
+    else:
+        whose = "The shift cannot be estimated well enough from this many rows"
+        remedy = "More non-members, or fewer features, would help."
+    return (
+        f"{whose}: the allowance for what was missed is {fitted.allowance:.2f} in "
+        f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g} nothing can be concluded. {remedy}"
+    )
 
 
 def _assumed(source: Propensities) -> str:
