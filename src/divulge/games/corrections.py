@@ -26,7 +26,7 @@ from divulge.bounds.counting import signed_epsilon_lower_bound
 from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.result import Bound
-from divulge.shift import conditional
+from divulge.shift import conditional, tampered
 from divulge.shift.balance import keep_probabilities
 from divulge.shift.prepared import Prepared
 from divulge.trials import index_type, slices
@@ -256,7 +256,10 @@ def _conditional(
     *,
     signed: bool,
 ) -> list[Bound]:
-    """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed)."""
+    """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed).
+
+    Mu is tampered with as Theorem 5.1.2 says, epsilon at delta as 5.1.1 does for each epsilon.
+    """
     guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
     words = (INDEPENDENT, prepared.plug_in)
@@ -266,9 +269,33 @@ def _conditional(
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
     out = [_bound("mu", None, _mu(counts, error), error, name, words)]
     out.append(_bound("epsilon", 0.0, pure, error, name, words))
-    proved = _epsilons(counts, deltas, error)
-    out += [_bound("epsilon", d, proved[d], error, name, words) for d in deltas]
+    own = luck[prepared.tail]
+    for delta in deltas:
+        guess = _guesses_at(evidence, prior, delta, error, rng, signed=signed)
+        value = tampered.epsilon_lower_bound(guess, truth, prior, own, delta, error, signed=signed)
+        stated = _bound("epsilon", delta, value, error, name, words)
+        theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
+        out.append(replace(stated, method="zero-run", theorem=theorem))
     return out
+
+
+def _guesses_at(
+    evidence: Array,
+    prior: Array,
+    delta: float,
+    error: float,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> guessing.Guesses:
+    """Propensity-aware guesses for epsilon at delta, ranked as tampered with where it may end."""
+    epsilon, guesses = tampered.foreseen(evidence, prior, delta, error, signed=signed)
+    confidence = np.empty(evidence.size)
+    for part in slices(evidence.size):
+        confidence[part], _ = tampered.aware_confidence(
+            evidence[part], prior[part], epsilon, signed=signed
+        )
+    return guessing.top_guesses(confidence, guesses, rng)
 
 
 def conditional_guesses(
