@@ -271,31 +271,12 @@ def _conditional(
     out.append(_bound("epsilon", 0.0, pure, error, name, words))
     own = luck[prepared.tail]
     for delta in deltas:
-        guess = _guesses_at(evidence, prior, delta, error, rng, signed=signed)
+        guess = tampered.guesses(evidence, prior, delta, error, rng, signed=signed)
         value = tampered.epsilon_lower_bound(guess, truth, prior, own, delta, error, signed=signed)
         stated = _bound("epsilon", delta, value, error, name, words)
         theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
         out.append(replace(stated, method="zero-run", theorem=theorem))
     return out
-
-
-def _guesses_at(
-    evidence: Array,
-    prior: Array,
-    delta: float,
-    error: float,
-    rng: np.random.Generator,
-    *,
-    signed: bool,
-) -> guessing.Guesses:
-    """Propensity-aware guesses for epsilon at delta, ranked as tampered with where it may end."""
-    epsilon, guesses = tampered.foreseen(evidence, prior, delta, error, signed=signed)
-    confidence = np.empty(evidence.size)
-    for part in slices(evidence.size):
-        confidence[part], _ = tampered.aware_confidence(
-            evidence[part], prior[part], epsilon, signed=signed
-        )
-    return guessing.top_guesses(confidence, guesses, rng)
 
 
 def conditional_guesses(

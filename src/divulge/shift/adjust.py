@@ -184,13 +184,14 @@ def _guarded(
 ) -> Adjusted:
     """The same guards for every source of the log-odds."""
     taught, every_feature, every_truth, said = _taught(source, features, truth)
+    trim = TRIM if source.known is None else FAR  # fits do not extrapolate; a user's word may
     fitted = robust.fit(
         score,
         every_truth,
         every_feature,
         order,
         learned,
-        trim=TRIM,
+        trim=trim,
         coin=coin,
         error=error / 2.0,
         rng=rng,
@@ -198,9 +199,9 @@ def _guarded(
         progress=progress,
     )
     tail = order[learned:]
-    inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= TRIM))
+    inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= trim))
     if inside < LEAST_OVERLAP or inside * tail.size < 20:
-        raise CannotConclude(_no_overlap(inside, TRIM))
+        raise CannotConclude(_no_overlap(inside, trim))
     if not np.isfinite(fitted.allowance):
         raise CannotConclude(
             f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to judge what "
@@ -218,7 +219,7 @@ def _guarded(
         learned=learned,
         bet_score=fitted.bet_score,
         bet_log_odds=fitted.bet_log_odds,
-        trim=TRIM,
+        trim=trim,
         allowance=fitted.allowance,
         allowance_mu=fitted.allowance_mu,
         assumption=_assumed(source),

@@ -149,7 +149,8 @@ def estimate_allowance(
     Confounding of ``slope`` log-odds per residual standard deviation is worth ``slope`` times the
     size of the residual to a bettor: it is charged at 2, or where 100 bets are left beyond. It
     shifts the members' residual by ``slope``, which adds to mu. What the blind baseline proved
-    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu.
+    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu. Fitted log-odds are
+    charged with what could have been overlooked; given ones only with what was found against them.
     """
     progress("simulating without a leak")
     simulated = simulate(nuisances, rng)
@@ -157,11 +158,11 @@ def estimate_allowance(
     second = second_order(nuisances, rng)
     higher = higher_order(nuisances, rng)
     beyond = [s.value for s in higher.values() if s.value > HIGHER_ORDER_MARGIN * s.standard_error]
-    slope = (
-        max(simulated.slope, 0.0)
-        + max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
-        + SECOND_ORDER_MARGIN * second.standard_error
-    )
+    margin = SECOND_ORDER_MARGIN * second.standard_error
+    found = max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
+    if nuisances.refit is None and second.value <= HIGHER_ORDER_MARGIN * second.standard_error:
+        found, margin = 2.0 * max(beyond, default=0.0), 0.0
+    slope = max(simulated.slope, 0.0) + found + margin
     if bets < FEWEST_BETS or not math.isfinite(slope):
         return Allowance(math.inf, math.inf, slope, simulated, second, higher)
     reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))

@@ -27,8 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from divulge.bounds import guessing
 from divulge.bounds.choice import least, price
 from divulge.bounds.counting import zero_run_p_value
+from divulge.trials import slices
 
 Array = npt.NDArray[np.float64]
 STEP = 0.01
@@ -100,6 +102,25 @@ def aware_confidence(
         better = value > best
         best, side = np.where(better, value, best), np.where(better, s, side)
     return side * best, best
+
+
+def guesses(
+    evidence: Array,
+    log_odds: Array,
+    delta: float,
+    error: float,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> guessing.Guesses:
+    """Propensity-aware guesses, ranked as tampered with at the epsilon where the walk may end."""
+    epsilon, number = foreseen(evidence, log_odds, delta, error, signed=signed)
+    confidence = np.empty(evidence.size)
+    for part in slices(evidence.size):
+        confidence[part], _ = aware_confidence(
+            evidence[part], log_odds[part], epsilon, signed=signed
+        )
+    return guessing.top_guesses(confidence, number, rng)
 
 
 def foreseen(
