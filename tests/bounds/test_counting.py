@@ -127,3 +127,29 @@ def test_methods_that_do_not_fit_are_refused():
         epsilon_lower_bound(10, 5, 4, method="magic")
     with pytest.raises(InputError, match="delta"):
         epsilon_lower_bound(10, 5, 4, 1.0)
+
+
+def test_the_theorems_with_delta_are_not_trusted_where_the_worst_case_exceeds_them():
+    """P(W >= 1) of two guesses on two coins at epsilon 1: both theorems say less than it can be."""
+    from divulge.mechanisms.worst_case import worst_case
+
+    epsilon, delta = 1.0, 0.05
+    q = float(expit(epsilon))
+    true = worst_case(2, {2: 1}, [(epsilon, delta)])
+    beaten = 1.0 - (1.0 - q) ** 2 * (1.0 - 4.0 * delta)
+    assert true > beaten + 1e-4
+    assert counting.steinke_p_value(2, 2, 1, epsilon, delta) == 1.0
+    assert counting.zero_run_p_value(2, 2, 1, epsilon, delta) == 1.0
+
+
+@pytest.mark.parametrize(("m", "r", "c"), [(50, 40, 30), (400, 300, 260), (30_000, 20_000, 16_000)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 1.3])
+def test_what_theorem_511_leaves_out_far_below_the_mean_is_counted_upwards(m, r, c, epsilon):
+    from scipy.stats import binom
+
+    q = float(expit(epsilon))
+    steps = np.arange(1, c + 1)
+    extra = m * 1e-5 * (1 + np.exp(-epsilon)) * np.sum(binom.pmf(c - steps, r, q) / steps)
+    exact = float(binom.sf(c - 1, r, q) + extra)
+    stated = counting.zero_run_p_value(m, r, c, epsilon, 1e-5)
+    assert stated == pytest.approx(exact if exact <= 0.5 else 1.0, rel=1e-9, abs=1e-14)

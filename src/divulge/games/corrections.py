@@ -26,7 +26,7 @@ from divulge.bounds.counting import signed_epsilon_lower_bound
 from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.result import Bound
-from divulge.shift import conditional
+from divulge.shift import conditional, tampered
 from divulge.shift.balance import keep_probabilities
 from divulge.shift.prepared import Prepared
 from divulge.trials import index_type, slices
@@ -250,19 +250,27 @@ def _conditional(
     *,
     signed: bool,
 ) -> list[Bound]:
-    """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed)."""
+    """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed).
+
+    Mu is tampered with as Theorem 5.1.2 says, epsilon at delta as 5.1.1 does for each epsilon.
+    """
     guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
     name = "signed" if signed else "conditional"
-    words = (INDEPENDENT, prepared.assumption)
+    words = (INDEPENDENT, prepared.plug_in)
     prior = prepared.log_odds_of(prepared.tail)
     against = prior if signed else guess * np.abs(prior)
     truth = prepared.truth[prepared.tail]
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
-    proved = {**_epsilons(counts, deltas, error), 0.0: pure}
-    return [
-        _bound("mu", None, _mu(counts, error), error, name, words),
-        *(_bound("epsilon", d, proved[d], error, name, words) for d in (0.0, *deltas)),
-    ]
+    out = [_bound("mu", None, _mu(counts, error), error, name, words)]
+    out.append(_bound("epsilon", 0.0, pure, error, name, words))
+    own = luck[prepared.tail]
+    for delta in deltas:
+        guess = tampered.guesses(evidence, prior, delta, error, rng, signed=signed)
+        value = tampered.epsilon_lower_bound(guess, truth, prior, own, delta, error, signed=signed)
+        stated = _bound("epsilon", delta, value, error, name, words)
+        theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
+        out.append(replace(stated, method="zero-run", theorem=theorem))
+    return out
 
 
 def conditional_guesses(

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from divulge.errors import CannotConclude
 from divulge.games import corrections, measures, uncertainty
 from divulge.games.draw import Draw
 from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import sensitivity as sensitivity_
-from divulge.shift.adjust import Adjusted
+from divulge.shift.adjust import LEAST_TRIALS, Adjusted
 from divulge.shift.features import Features
 from divulge.shift.prepared import Prepared
 from divulge.trials import slices
@@ -95,15 +96,19 @@ def result(
 ) -> Result:
     """Put everything together; the negative control and the bootstrap are computed here."""
     prepared = adjusted.prepared
-    control = None
+    control, unheard = None, None
     if reference is not None:
-        control = uncertainty.negative_control(
-            prepared, reference, context.features.matrix, error=context.error, rng=rng
-        )
+        try:
+            control = uncertainty.negative_control(
+                adjusted, reference, context.features.matrix, error=context.error, rng=rng
+            )
+        except CannotConclude as reason:
+            unheard = f"The negative control could not be tried. {reason}"
     resampled = None
-    if bootstrap and adjusted.features and prepared.trim is not None:
+    if bootstrap and prepared.trim is not None and adjusted.source.known is None:
         resampled = uncertainty.published(
             prepared,
+            adjusted.source.heldout,
             context.features.matrix,
             error=context.error,
             resamples=bootstrap,
@@ -115,6 +120,8 @@ def result(
     pure = headline_epsilon(audited.bounds)
     curve = sensitivity_.sensitivity(pure)
     verdict = _verdict(context, adjusted, audited.bounds, curve.gamma_star, control)
+    if unheard is not None:
+        verdict = replace(verdict, robust=False, reasons=(*verdict.reasons, unheard))
     bounds = audited.bounds + ((resampled.bound,) if resampled is not None else ())
     if verdict.status == "cannot conclude":  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
@@ -229,8 +236,8 @@ def _reasons(
             "they do looks like one that remembers. Give the score of a model of such text that "
             "never saw the members (--reference-score)."
         )
-    if not adjusted.features:
-        reasons.append("No features were given: a difference between the groups was not ruled out.")
+    if adjusted.c_lb is None:
+        reasons.append(_unchecked(adjusted))
     weak = None if gamma_star is None else weak_odds(gamma_star)
     if weak is not None:
         reasons.append(weak)
@@ -245,6 +252,21 @@ def _reasons(
             "residual confounding."
         )
     return reasons
+
+
+def _unchecked(adjusted: Adjusted) -> str:
+    """Why no baseline was tried: a missing one is not a silent one."""
+    if adjusted.prepared.trim is not None:
+        return (
+            "Too few trials overlap for a baseline to be tried that does not see the model: the "
+            "propensities were not checked."
+        )
+    if adjusted.source.known is not None:
+        return (
+            "The given propensities were not checked: that needs features, and at least "
+            f"{LEAST_TRIALS} trials."
+        )
+    return "No features were given: a difference between the groups was not ruled out."
 
 
 def _measurements(

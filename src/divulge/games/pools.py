@@ -22,8 +22,9 @@ from divulge.arranged import arranged, order_of, rows_named
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games import scoring
 from divulge.games.findings import Subset
+from divulge.games.overlap import refuse_same_table, refuse_shared_records
 from divulge.models.source import Source
-from divulge.shift.features import Features, encode, in_sorted, row_keys, shared_rows
+from divulge.shift.features import Features, encode
 from divulge.trials import check_both_kinds, check_scores
 
 Array = npt.NDArray[np.float64]
@@ -108,6 +109,9 @@ def read_pools(
         if apart
         else [_source("the table", table)]
     )
+    inputs = [source.fingerprint() for source in sources]
+    if apart:
+        refuse_same_table(*inputs)
     shared = _Shared([c for c in sources[0].columns if all(c in s.columns for s in sources)])
     require(
         len(shared.columns) > 0,
@@ -164,8 +168,7 @@ def read_pools(
             inside = bool(np.all((known > 0.0) & (known < 1.0)))
             require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
         encoded, held = _encoded(frame, names, where, heldout, truth)
-        _refuse_overlap(encoded, scores, truths, where)
-    inputs = [source.fingerprint() for source in sources]
+        refuse_shared_records(encoded, scores, truths, where)
     if isinstance(model, Source):
         inputs.append(model.described())
     if heldout is not None:
@@ -336,36 +339,3 @@ def _encoded(
     encoded = encode(both, names, where)
     pools = Features(encoded.matrix[: len(frame)], encoded.names)
     return pools, (encoded.matrix[len(frame) :], truths)
-
-
-def _refuse_overlap(
-    encoded: Features,
-    scores: Floats,
-    truths: npt.NDArray[Any],
-    where: str,
-) -> None:
-    """Two files that hold the same records are an error, not an audit.
-
-    Where members hardly differ among themselves, as many short numbers do not, that a non-member
-    equals one says nothing, unless the two are equal one by one.
-    """
-    both = np.column_stack([encoded.matrix, scores]) if encoded.names else scores
-    some = both[:: max(1, len(both) // 2000)]  # not the first: equal rows stand together
-    distinct = np.unique(some, axis=0).shape[0] > min(1000, 0.5 * len(truths))
-    if not distinct:
-        return
-    keys = row_keys(both)
-    members, others = np.sort(keys[truths > 0]), np.sort(keys[truths < 0])
-    same = int(in_sorted(others, members).sum())
-    if same > 0.5 * others.size and _told_apart(members, others):
-        row = int(shared_rows(keys, truths)[0])
-        raise InputError(
-            f"{same} of {others.size} non-members equal a member in every feature and score "
-            f"(such as row {row} of {where}). The same records cannot be both."
-        )
-
-
-def _told_apart(members: npt.NDArray[np.uint64], others: npt.NDArray[np.uint64]) -> bool:
-    repeated = np.concatenate([[False], members[1:] == members[:-1], [False]])
-    alone = ~(repeated[1:] | repeated[:-1])
-    return bool(alone.mean() > 0.5) or np.array_equal(members, others)

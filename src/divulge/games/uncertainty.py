@@ -15,7 +15,7 @@ from divulge.games import corrections
 from divulge.pieces import Pieces, digest
 from divulge.result import Bound
 from divulge.shift import conditional, propensity
-from divulge.shift.adjust import Propensities, adjust
+from divulge.shift.adjust import Adjusted, adjust
 from divulge.shift.bootstrap import bootstrap
 from divulge.shift.prepared import Prepared
 from divulge.work import Engine
@@ -35,8 +35,11 @@ class Resampled:
 class _Refit:
     """Refit a logistic propensity on resampled rows and recompute the bound; picklable."""
 
-    features_head: Array
-    truth_head: Array
+    features_fit: Array
+    truth_fit: Array
+    apart: bool
+    """Whether it is fitted on held-out records, whose share of members is not the coin's."""
+    coin: float
     features_tail: Array
     guess: npt.NDArray[Any]
     truth_tail: Array
@@ -44,10 +47,12 @@ class _Refit:
     error: float
 
     def __call__(self, rows: npt.NDArray[np.intp]) -> float:
+        truth = self.truth_fit[rows]
         predict = propensity.fit_log_odds(
-            self.features_head[rows], self.truth_head[rows], rng=np.random.default_rng(0)
+            self.features_fit[rows], truth, rng=np.random.default_rng(0)
         )
-        return self.bound(predict(self.features_tail))
+        moved = propensity.recentred(truth, self.coin) if self.apart else 0.0
+        return self.bound(predict(self.features_tail) + moved)
 
     def bound(self, log_odds: Array) -> float:
         counts = conditional.tampered_counts(
@@ -58,6 +63,7 @@ class _Refit:
 
 def published(
     prepared: Prepared,
+    heldout: tuple[Array, Array] | None,
     features: Array,
     *,
     error: float,
@@ -69,20 +75,28 @@ def published(
 ) -> Resampled:
     """000 as published: logistic propensity with Platt scaling, conditional guesses, bootstrap.
 
-    The error is split evenly between the test and the bootstrap. Guesses and luck stay fixed.
+    The error is split evenly between the test and the bootstrap. Guesses and luck stay fixed. What
+    is resampled are the records that taught the propensity: the held-out ones, or the head.
     """
     head, tail = prepared.head, prepared.tail
     half = error / 2.0
-    log_odds = np.empty(prepared.truth.size)
-    log_odds[head] = propensity.cross_fit(features[head], prepared.truth[head], rng=rng)
-    predict = propensity.fit_log_odds(features[head], prepared.truth[head], rng=rng)
-    log_odds[tail] = predict(features[tail])
+    if heldout is None:
+        log_odds, _ = propensity.split_fit(
+            features, prepared.truth, prepared.order, head.size, learner="logistic", rng=rng
+        )
+        taught, truth = features[head], prepared.truth[head]
+    else:
+        taught, truth = heldout
+        log_odds = propensity.fit_log_odds(taught, truth, rng=rng)(features)
+        log_odds += propensity.recentred(truth, prepared.coin)
     luck = rng.random(prepared.truth.size)
     simple = replace(prepared, log_odds=log_odds, score=prepared.raw)
     guess, counts = corrections.conditional_guesses(simple, half, luck, rng, signed=False)
     refit = _Refit(
-        features[head],
-        prepared.truth[head],
+        taught,
+        truth,
+        heldout is not None,
+        prepared.coin,
         features[tail],
         guess,
         prepared.truth[tail],
@@ -95,7 +109,7 @@ def published(
     values = bootstrap(
         point,
         refit,
-        head.size,
+        truth.size,
         error=half,
         rng=rng,
         resamples=resamples,
@@ -126,16 +140,19 @@ def published(
 
 
 def negative_control(
-    prepared: Prepared, reference: Array, features: Array, *, error: float, rng: np.random.Generator
+    adjusted: Adjusted, reference: Array, features: Array, *, error: float, rng: np.random.Generator
 ) -> float:
-    """The same audit on a model that never saw the members: what it shows is confounding."""
-    known = None if prepared.trim is not None else prepared.log_odds
+    """The same audit on a model that never saw the members: what it shows is confounding.
+
+    The propensities come from the same source and have the same guards; CannotConclude where these
+    do.
+    """
     again = adjust(
         reference[:, None],
-        prepared.truth,
+        adjusted.prepared.truth,
         features,
-        coin=prepared.coin,
-        source=Propensities(known=known),
+        coin=adjusted.prepared.coin,
+        source=adjusted.source,
         error=error,
         rng=rng,
     )

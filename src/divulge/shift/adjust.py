@@ -1,9 +1,9 @@
 """From scored trials and their features to trials prepared for every correction.
 
-Four cases: no features (nothing is known of the shift), known propensities, propensities fitted on
-held-out records, and estimated ones. The default estimate comes with a prognostic score, trimming
-to overlap, a blind baseline and an allowance for what both nuisance models may have missed
-(``robust.py``); one simple learner, as published, is an option.
+With features, every source of propensities (estimated by the stack or by one simple learner, fitted
+on held-out records, given) has the same guards: a prognostic score, trimming to overlap, a blind
+baseline and an allowance for what was missed (``robust.py``). Without features nothing is checked:
+the coin is all that is known, or given propensities are the user's word.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from divulge.errors import CannotConclude
 from divulge.shift import combine, propensity, robust
-from divulge.shift.prepared import ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, SIMPLE, Prepared
+from divulge.shift.prepared import CHECKED, ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, Prepared
+from divulge.shift.sources import Fit, SimpleLearner, Source
+from divulge.shift.stack import fit_propensity
 from divulge.trials import permutation, slices
 
 Array = npt.NDArray[np.float64]
@@ -32,6 +34,8 @@ ATTACK_SHARE = 0.3
 LEARNED_SHARE = 0.5
 LEAST_OVERLAP = 0.02
 LEAST_TRIALS = 400
+LEAST_HELD_OUT = 40
+"""Held-out records of either kind."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +58,12 @@ class Adjusted:
     """Prepared trials, and what is known of the quality of the adjustment."""
 
     prepared: Prepared
-    features: bool
-    """Whether the records' features were used at all."""
     overlap: float
     """Share of the counted trials inside the trim."""
+    source: Propensities
     quality: Mapping[str, Any] = field(default_factory=dict)
     c_lb: float | None = None
-    """What a blind baseline proves against the propensities."""
+    """What a blind baseline proves against the propensities; None: there was none."""
 
 
 def adjust(
@@ -87,20 +90,18 @@ def adjust(
     learned = max(1, round(share * truth.size))
     seen = features if attack == "learned" and features.shape[1] else None
     score = combine.one_score(scores, truth, order[:learned], rng, seen)
-    if source.known is not None:
-        return _given(score, truth, order, learned, source.known, coin, KNOWN)
+    few = truth.size < LEAST_TRIALS
+    if source.known is not None and (few or features.shape[1] == 0):
+        return _vouched(score, truth, order, learned, source.known, coin, source)
     if features.shape[1] == 0:
         nothing = np.broadcast_to(np.float64(coin), truth.shape)
-        return _given(score, truth, order, learned, nothing, coin, NO_FEATURES)
-    if source.heldout is not None:
-        log_odds, quality = _from_heldout(features, coin, source, source.heldout, rng)
-        return _given(score, truth, order, learned, log_odds, coin, HELD_OUT, quality)
-    if truth.size < LEAST_TRIALS:
+        return _vouched(score, truth, order, learned, nothing, coin, source)
+    if few:
         raise CannotConclude(
-            f"{truth.size} trials are too few to estimate the shift from the features; at least "
+            f"{truth.size} trials are too few to judge the shift from the features; at least "
             f"{LEAST_TRIALS} are needed."
         )
-    return _estimated(
+    return _guarded(
         score.astype(float),
         truth.astype(float),
         features,
@@ -114,17 +115,16 @@ def adjust(
     )
 
 
-def _given(
+def _vouched(
     score: Floats,
     truth: npt.NDArray[Any],
     order: Index,
     learned: int,
     log_odds: Array,
     coin: float,
-    assumption: str,
-    quality: Mapping[str, Any] | None = None,
+    source: Propensities,
 ) -> Adjusted:
-    """Log-odds that do not depend on these trials: a small share of them suffices to learn from."""
+    """Log-odds that nothing checks: a small share of the trials suffices to learn from."""
     near = sum(int((np.abs(log_odds[p] - coin) <= FAR).sum()) for p in slices(truth.size))
     inside = near / truth.size
     if inside < LEAST_OVERLAP:
@@ -139,33 +139,38 @@ def _given(
         learned=learned,
         bet_score=score,
         bet_log_odds=log_odds,
-        trim=TRIM if assumption == HELD_OUT else None,
-        assumption=assumption,
+        assumption=NO_FEATURES if source.known is None else KNOWN,
     )
-    return Adjusted(prepared, assumption != NO_FEATURES, inside, quality or {})
+    return Adjusted(prepared, inside, source)
 
 
-def _from_heldout(
-    features: Array,
-    coin: float,
-    source: Propensities,
-    heldout: tuple[Array, Array],
-    rng: np.random.Generator,
-) -> tuple[Array, dict[str, Any]]:
-    """Fit on the held-out records; their share of members is exchanged for the coin's."""
-    x, truth = heldout
-    name = source.estimator
-    if name == "auto":
-        name = propensity.better_learner(x, truth, calibration=source.calibration, rng=rng)
-    predict = propensity.fit_log_odds(
-        x, truth, learner=name, calibration=source.calibration, rng=rng
-    )
-    share = float(np.mean(truth > 0.0))
-    log_odds = predict(features) - np.log(share / (1.0 - share)) + coin
-    return log_odds, {"learner": name, "calibration": source.calibration, "heldout": truth.size}
+def _taught(
+    source: Propensities, features: Array, truth: Array
+) -> tuple[Source, Array, Array, dict[str, Any]]:
+    """Who fits the log-odds; features and truths of the trials and, below, of held-out records."""
+    if source.known is not None:
+        return Source(given=source.known), features, truth, {}
+    fit: Fit = fit_propensity
+    said: dict[str, Any] = {}
+    if source.estimator != "auto":
+        fit = SimpleLearner(source.estimator, source.calibration)
+        said = {"learner": source.estimator, "calibration": source.calibration}
+    if source.heldout is None:
+        return Source(fit), features, truth, said
+    x, kinds = source.heldout
+    fewest = int(min((kinds > 0.0).sum(), (kinds < 0.0).sum()))
+    if fewest < LEAST_HELD_OUT:
+        raise CannotConclude(
+            f"The held-out records hold only {fewest} of one kind; to fit the shift on them takes "
+            f"at least {LEAST_HELD_OUT} members and as many non-members."
+        )
+    rows = np.arange(truth.size, truth.size + kinds.size)
+    said["heldout"] = int(kinds.size)
+    both = np.concatenate([features, x]), np.concatenate([truth, kinds])
+    return Source(fit, heldout=rows), *both, said
 
 
-def _estimated(
+def _guarded(
     score: Array,
     truth: Array,
     features: Array,
@@ -177,46 +182,33 @@ def _estimated(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Adjusted:
-    simple = source.estimator != "auto"
-    if simple:
-        log_odds, quality = propensity.split_fit(
-            features,
-            truth,
-            order,
-            learned,
-            learner=source.estimator,
-            calibration=source.calibration,
-            rng=rng,
-        )
-        fitted = robust.Fitted(log_odds, score, log_odds, score, quality)
-    else:
-        fitted = robust.fit(
-            score,
-            truth,
-            features,
-            order,
-            learned,
-            trim=TRIM,
-            coin=coin,
-            error=error / 2.0,
-            rng=rng,
-            progress=progress,
-        )
+    """The same guards for every source of the log-odds."""
+    taught, every_feature, every_truth, said = _taught(source, features, truth)
+    trim = TRIM if source.known is None else FAR  # fits do not extrapolate; a user's word may
+    fitted = robust.fit(
+        score,
+        every_truth,
+        every_feature,
+        order,
+        learned,
+        trim=trim,
+        coin=coin,
+        error=error / 2.0,
+        rng=rng,
+        source=taught,
+        progress=progress,
+    )
     tail = order[learned:]
-    inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= TRIM))
+    inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= trim))
     if inside < LEAST_OVERLAP or inside * tail.size < 20:
-        raise CannotConclude(_no_overlap(inside, TRIM))
+        raise CannotConclude(_no_overlap(inside, trim))
     if not np.isfinite(fitted.allowance):
         raise CannotConclude(
             f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to judge what "
-            "the estimated shift may have missed. More records of both kinds would help."
+            "the propensities may have missed. More records of both kinds would help."
         )
     if fitted.allowance > robust.MOST_ALLOWANCE:
-        raise CannotConclude(
-            "The shift cannot be estimated well enough from this many rows: the allowance for what "
-            f"was missed is {fitted.allowance:.2f} in log-odds, above {robust.MOST_ALLOWANCE:g}. "
-            "More non-members, or fewer features, would help."
-        )
+        raise CannotConclude(_missed_too_much(source, fitted))
     prepared = Prepared(
         truth=truth,
         raw=score,
@@ -227,12 +219,43 @@ def _estimated(
         learned=learned,
         bet_score=fitted.bet_score,
         bet_log_odds=fitted.bet_log_odds,
-        trim=TRIM,
+        trim=trim,
         allowance=fitted.allowance,
         allowance_mu=fitted.allowance_mu,
-        assumption=SIMPLE if simple else ESTIMATED,
+        assumption=_assumed(source),
     )
-    return Adjusted(prepared, True, inside, fitted.quality, fitted.c_lb)
+    return Adjusted(prepared, inside, source, {**said, **fitted.quality}, fitted.c_lb)
+
+
+def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
+    """Why nothing is left to prove, and what to do about it."""
+    beaten = ""
+    if fitted.c_lb:
+        beaten = (
+            f", {fitted.c_lb:.2f} of it proved by a baseline that sees the record but not the model"
+        )
+    if source.known is not None:
+        whose = "The given propensities do not account for the shift"
+        remedy = "Without --propensity the shift is estimated from the features."
+    elif source.estimator != "auto":
+        whose = f"One {source.estimator} learner does not account for the shift"
+        remedy = "The default estimator (auto) is richer."
+    elif source.heldout is not None:
+        whose = "The propensity fitted on the held-out records does not account for the shift"
+        remedy = "More held-out records, drawn like the members and non-members, would help."
+    else:
+        whose = "The shift cannot be estimated well enough from this many rows"
+        remedy = "More non-members, or fewer features, would help."
+    return (
+        f"{whose}: the allowance for what was missed is {fitted.allowance:.2f} in "
+        f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g} nothing can be concluded. {remedy}"
+    )
+
+
+def _assumed(source: Propensities) -> str:
+    if source.known is not None:
+        return CHECKED
+    return ESTIMATED if source.heldout is None else HELD_OUT
 
 
 def _no_overlap(share: float, trim: float) -> str:

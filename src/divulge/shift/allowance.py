@@ -22,6 +22,7 @@ from scipy.special import expit, ndtri
 from divulge.shift.design import FIT_ROWS, Records, at_most
 from divulge.shift.groups import fit_kernel
 from divulge.shift.prognostic import Prognostic, fit_prognostic
+from divulge.shift.sources import Fit
 from divulge.shift.stack import fit_propensity
 from divulge.shift.terms import relevance
 
@@ -60,6 +61,10 @@ class Nuisances:
     """Estimated difference between a member's and a non-member's score."""
     trim: float
     coin: float
+    refit: Fit | None = field(default=fit_propensity, repr=False)
+    """What fitted the log-odds; None if they were given."""
+    taught: int | None = None
+    """How many records taught it, where these are not trials."""
 
     def inside(self, log_odds: Array) -> npt.NDArray[np.bool_]:
         """Where there is overlap."""
@@ -144,7 +149,8 @@ def estimate_allowance(
     Confounding of ``slope`` log-odds per residual standard deviation is worth ``slope`` times the
     size of the residual to a bettor: it is charged at 2, or where 100 bets are left beyond. It
     shifts the members' residual by ``slope``, which adds to mu. What the blind baseline proved
-    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu.
+    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu. Fitted log-odds are
+    charged with what could have been overlooked; given ones only with what was found against them.
     """
     progress("simulating without a leak")
     simulated = simulate(nuisances, rng)
@@ -152,11 +158,11 @@ def estimate_allowance(
     second = second_order(nuisances, rng)
     higher = higher_order(nuisances, rng)
     beyond = [s.value for s in higher.values() if s.value > HIGHER_ORDER_MARGIN * s.standard_error]
-    slope = (
-        max(simulated.slope, 0.0)
-        + max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
-        + SECOND_ORDER_MARGIN * second.standard_error
-    )
+    margin = SECOND_ORDER_MARGIN * second.standard_error
+    found = max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
+    if nuisances.refit is None and second.value <= HIGHER_ORDER_MARGIN * second.standard_error:
+        found, margin = 2.0 * max(beyond, default=0.0), 0.0
+    slope = max(simulated.slope, 0.0) + found + margin
     if bets < FEWEST_BETS or not math.isfinite(slope):
         return Allowance(math.inf, math.inf, slope, simulated, second, higher)
     reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))
@@ -169,8 +175,12 @@ def estimate_allowance(
 def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     """Parametric bootstrap: redraw truths and scores from the fitted models, refit, compare.
 
-    The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder.
+    The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder. Where
+    other records taught the propensity, no more trials than these teach here. Given log-odds have
+    no error in a world where they are the truth.
     """
+    if nuisances.refit is None:
+        return Simulated(0.0, 0.0, math.nan)
     n = nuisances.some(at_most(np.arange(len(nuisances.records)), FIT_ROWS, rng))
     trials = len(n.records)
     _, noise = n.surprises()
@@ -178,8 +188,8 @@ def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     score = n.prognostic.mean + n.prognostic.scale * (rng.choice(noise, trials) - noise.mean())
     prognostic = fit_prognostic(score, n.records, rng, folds=3)
     order = rng.permutation(trials)
-    cut = int(_SHARE * trials)
-    propensity = fit_propensity(
+    cut = min(int(_SHARE * trials), trials if n.taught is None else n.taught)
+    propensity = nuisances.refit(
         truth, n.records, prognostic, order[:cut], order[cut:], coin=n.coin, rng=rng
     )
     inside = n.inside(propensity.predicted)

@@ -45,16 +45,17 @@ def blind_evidence(
     trim: float,
     coin: float,
     rng: np.random.Generator,
-) -> Array:
+) -> Array | None:
     """What each learner adds to the log-odds of the new trials: one row per learner.
 
-    Only revealed truths are used, and only trials inside the trim; the others get no evidence.
+    Only revealed truths are used, and only trials inside the trim; the others get no evidence. None
+    if there is too little inside to learn from, or nothing to bet on: that is not silence.
     """
     evidence = np.zeros((len(LEARNERS), new.size))
     inside = at_most(np.flatnonzero(np.abs(revealed_log_odds - coin) <= trim), FIT_ROWS, rng)
     asked = np.flatnonzero(np.abs(new_log_odds - coin) <= trim)[:MOST_BETS]
     if inside.size < _FEWEST or asked.size == 0:
-        return evidence
+        return None
     inside = rng.permutation(inside)
     fit_on, offset = revealed[inside], revealed_log_odds[inside]
     outcome = (truth[fit_on] > 0.0).astype(float)

@@ -3,7 +3,8 @@
 *Composition* (Section 4) treats shift as a second mechanism with the worst log-odds of all.
 *Conditional* (Section 5) keeps a correct guess with probability ``b_i`` and counts it as wrong
 otherwise: ``b_i = e^{-|l_i|}`` as printed, or ``e^{-max(0, T_i l_i)}`` signed, which the same
-proof allows and which discounts only guesses that go with the shift.
+proof allows and which discounts only guesses that go with the shift. That is the form for f-DP
+(Theorem 5.1.2); the one for epsilon at delta is in ``tampered.py``.
 """
 
 from __future__ import annotations

@@ -14,8 +14,15 @@ Floats = npt.NDArray[np.floating[Any]]
 
 NO_FEATURES = "no features were given: assumes that the records alone give nothing away"
 KNOWN = "the given propensities are right"
-HELD_OUT = "the propensities fitted on the held-out records are right"
-SIMPLE = "the propensities of one simple learner are right (the default estimator allows for error)"
+CHECKED = (
+    "what the given propensities and the fitted prognostic score missed of the shift is within the "
+    "allowance that was deducted"
+)
+HELD_OUT = (
+    "what the propensity fitted on held-out records and the prognostic score missed of the shift "
+    "is within the allowance that was deducted"
+)
+PLUGGED_IN = "the propensities are right: nothing is deducted from this line for their error"
 ESTIMATED = (
     "what the fitted propensity and prognostic score missed of the shift is within the allowance "
     "that was deducted"
@@ -50,6 +57,11 @@ class Prepared:
     """What is deducted from epsilon for residual shift."""
     allowance_mu: float = 0.0
     assumption: str = KNOWN
+
+    @property
+    def plug_in(self) -> str:
+        """What a correction assumes that deducts no allowance."""
+        return self.assumption if self.trim is None else PLUGGED_IN
 
     @property
     def head(self) -> Index:

@@ -40,6 +40,7 @@ LEARNERS = ("linear", "terms", "terms and boosting", "boosting", "terms and kern
 _SEED = 17
 _LEAST_SCALE = 1e-6
 _LARGEST_SCALE_RATIO = 1.5
+_UNSCORED = -1
 
 
 @dataclass(frozen=True)
@@ -73,25 +74,33 @@ class Prognostic:
 def fit_prognostic(
     score: Array, records: Records, rng: np.random.Generator, folds: int = FOLDS
 ) -> Prognostic:
-    """Cross-fit the stack on all trials. Learners are weighted by non-negative least squares."""
+    """Cross-fit the stack on all trials. Learners are weighted by non-negative least squares.
+
+    Records beyond the scores are predicted by the mean of all folds.
+    """
     trials = score.size
-    fold = rng.permutation(trials) % folds
+    further = np.arange(trials, len(records))
+    fold = np.concatenate([rng.permutation(trials) % folds, np.full(further.size, _UNSCORED)])
     design = Design(records)
-    predicted = np.zeros((trials, len(LEARNERS)))
+    predicted = np.zeros((len(records), len(LEARNERS)))
     terms: list[Terms] = []
     for k in range(folds):
-        fit_on = at_most(np.flatnonzero(fold != k), FIT_ROWS, rng)
+        fit_on = at_most(np.flatnonzero(fold[:trials] != k), FIT_ROWS, rng)
         model, selected = _fit_fold(design.view(fit_on), score[fit_on], records, _SEED + k)
         out = np.flatnonzero(fold == k)
         predicted[out] = design.predict([model], out, len(LEARNERS))
+        predicted[further] += design.predict([model], further, len(LEARNERS)) / folds
         terms.append(selected)
     centre = float(score.mean())
-    mean = centre + (predicted - centre) @ _non_negative_weights(predicted - centre, score - centre)
-    left = score - mean
-    scale = _conditional_scale(left, mean, records, fold % 2, rng)
+    weights = _non_negative_weights(predicted[:trials] - centre, score - centre)
+    mean = centre + (predicted - centre) @ weights
+    left = score - mean[:trials]
+    half = np.where(fold == _UNSCORED, _UNSCORED, fold % 2)
+    scale = _conditional_scale(left, mean, records, half, rng)
     chosen = at_most(np.arange(trials), FIT_ROWS, rng)
-    variance = np.full(chosen.size, mean.var() + left.var())
-    weight = relevance(records.clipped(chosen), (mean - mean.mean())[chosen], variance)
+    variance = np.full(chosen.size, mean[:trials].var() + left.var())
+    centred = mean[chosen] - mean[:trials].mean()
+    weight = relevance(records.clipped(chosen), centred, variance)
     r2 = 1.0 - float(left.var() / max(float(score.var()), np.finfo(float).tiny))
     return Prognostic(mean, predicted, scale, terms[0], weight, r2)
 
@@ -172,7 +181,9 @@ def _conditional_scale(
     """Standard deviation of what is left, given x: ridge of its log size, fitted on the other half.
 
     Kept within a factor of e^1.5 of its median, so that no record gets an extreme residual.
+    Records without a score get the mean of both fits.
     """
+    scored = left.size
     size = max(float(left.std()), _LEAST_SCALE)
     log_size = np.log(np.abs(left) + 0.05 * size)
 
@@ -181,16 +192,18 @@ def _conditional_scale(
         own = np.stack([mean[rows], mean[rows] ** 2], axis=1)
         return np.concatenate([own, clipped, records.geometry.radius(clipped)], axis=1)
 
-    out = np.zeros(left.size)
+    out = np.zeros(half.size)
     for k in (0, 1):
-        fit_on = at_most(np.flatnonzero(half != k), FIT_ROWS, rng)
+        fit_on = at_most(np.flatnonzero(half == 1 - k), FIT_ROWS, rng)
         fit = ridge(columns(fit_on), log_size[fit_on])
-        rest = np.flatnonzero(half == k)
-        for start in range(0, rest.size, CHUNK):
-            part = rest[start : start + CHUNK]
-            out[part] = fit(columns(part))
-    ratio = np.exp(np.clip(out - np.median(out), -_LARGEST_SCALE_RATIO, _LARGEST_SCALE_RATIO))
-    return np.asarray(ratio * max(float(np.sqrt(np.mean((left / ratio) ** 2))), _LEAST_SCALE))
+        for rows, share in ((np.flatnonzero(half == k), 1.0), (np.arange(scored, half.size), 0.5)):
+            for start in range(0, rows.size, CHUNK):
+                part = rows[start : start + CHUNK]
+                out[part] += share * fit(columns(part))
+    far = out - np.median(out[:scored])
+    ratio = np.exp(np.clip(far, -_LARGEST_SCALE_RATIO, _LARGEST_SCALE_RATIO))
+    size = float(np.sqrt(np.mean((left / ratio[:scored]) ** 2)))
+    return np.asarray(ratio * max(size, _LEAST_SCALE))
 
 
 def leak_slope(score: Array, prognostic: Prognostic, log_odds: Array, truth: Array) -> float:

@@ -2,11 +2,12 @@
 
 L2 logistic regression or histogram gradient boosting on the features, calibrated by Platt scaling
 or isotonic regression on the other half (000, Algorithm 4 and Section 7). The richer default is in
-``robust.py``.
+``stack.py``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +124,7 @@ def cross_fit(
 def split_fit(
     features: Array,
     truth: Array,
-    order: Index,
+    order: npt.NDArray[np.integer[Any]],
     learned: int,
     *,
     learner: str,
@@ -147,17 +148,10 @@ def split_fit(
     }
 
 
-def better_learner(
-    features: Array, truth: Array, *, calibration: str = "platt", rng: np.random.Generator
-) -> str:
-    """The learner with the smaller cross-fitted log-loss; the bound plays no part."""
-    losses = {
-        name: log_loss(
-            cross_fit(features, truth, learner=name, calibration=calibration, rng=rng), truth
-        )
-        for name in LEARNERS
-    }
-    return min(losses, key=losses.__getitem__)
+def recentred(truth: Array, coin: float) -> float:
+    """What exchanges the share of members among these records for the coin's, in log-odds."""
+    share = float(np.mean(truth > 0.0))
+    return coin - math.log(share / (1.0 - share))
 
 
 def log_loss(log_odds: Array, truth: Array) -> float:

@@ -1,24 +1,27 @@
-"""Estimated shift, the default: both nuisance models, a blind baseline and an allowance.
+"""The guards: both nuisance models, a blind baseline and an allowance, whatever the propensity is.
 
 The prognostic score is fitted on all trials without truths. The propensity is fitted on the head of
 the order of revelation for everything that is counted, and once more on the first three quarters
-for the bets on the rest. What both models may have missed is estimated and deducted.
+for the bets on the rest; or on held-out records, or it is given (``sources.py``). What both models
+may have missed is estimated and deducted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from divulge.shift.allowance import Nuisances, estimate_allowance
-from divulge.shift.blind import blind_evidence, proved_shift
+from divulge.shift.blind import LEARNERS, blind_evidence, proved_shift
 from divulge.shift.design import read_records
 from divulge.shift.prognostic import fit_prognostic, leak_slope, residual_score
-from divulge.shift.stack import Propensity, fit_propensity
+from divulge.shift.sources import FROM_TRIALS, Source
+from divulge.shift.stack import Propensity
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -47,7 +50,7 @@ class Fitted:
     """What is deducted from epsilon; infinite if nothing can be said."""
     allowance_mu: float = 0.0
     c_lb: float | None = None
-    """What the blind baseline proved against the log-odds."""
+    """What the blind baseline proved against the log-odds; None if it could not be tried."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,14 @@ def fit(
     coin: float,
     error: float,
     rng: np.random.Generator,
+    source: Source = FROM_TRIALS,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit both nuisance models in the order of revelation, and judge them.
 
     ``score`` is larger for members, ``truth`` is +1 or -1, ``features`` are standardised, the first
-    ``learned`` trials of ``order`` are the head. Nothing in ``log_odds`` and ``score`` depends on a
+    ``learned`` trials of ``order`` are the head. Rows of ``truth`` and ``features`` beyond the
+    scores are held-out records. Nothing in ``log_odds`` and ``score`` depends on a
     truth of the tail; the bets on the tail's second half depend on no truth of that half. The
     blind baseline bets at ``error``.
     """
@@ -103,7 +108,11 @@ def fit(
 
     def reveal(count: int) -> _Revealed:
         rows, later = order[:count], order[count:]
-        propensity = fit_propensity(truth, records, prognostic, rows, later, coin=coin, rng=rng)
+        if outside is None:
+            propensity = source.fit(truth, records, prognostic, rows, later, coin=coin, rng=rng)
+        else:
+            everywhere = outside.predicted
+            propensity = replace(outside, fitted=everywhere[rows], predicted=everywhere[later])
         near = _near_coin(propensity.fitted - coin, trim)
         leak = leak_slope(
             score[rows[near]],
@@ -114,6 +123,10 @@ def fit(
         return _Revealed(rows, later, propensity, leak)
 
     advance("propensity for counting")
+    own = np.arange(trials)
+    outside = source.elsewhere(truth, records, prognostic, own, coin=coin, rng=rng)
+    if len(records) > trials:  # held-out records have taught all they can
+        records, prognostic, truth = records.some(own), prognostic.some(own), truth[own]
     first = reveal(learned)
     log_odds = first.log_odds(trials, coin)
     residual = residual_score(score, prognostic, log_odds, first.leak)
@@ -147,22 +160,35 @@ def fit(
     tail = order[learned:]
     inside = np.abs(bet_log_odds[tail] - coin) <= trim
     bets = tail[inside]
-    c_lb = proved_shift(
-        np.concatenate(evidence, axis=1)[:, inside], truth[bets], bet_log_odds[bets], error
+    c_lb = None
+    if any(found is not None for found in evidence):
+        silent = [np.zeros((len(LEARNERS), block.size)) for _, _, block in blocks]
+        known = [s if e is None else e for e, s in zip(evidence, silent, strict=True)]
+        c_lb = proved_shift(
+            np.concatenate(known, axis=1)[:, inside], truth[bets], bet_log_odds[bets], error
+        )
+    everything = Nuisances(
+        records,
+        score,
+        truth,
+        best_log_odds,
+        prognostic,
+        second.leak,
+        trim=trim,
+        coin=coin,
+        refit=source.refit,
+        taught=source.taught,
     )
     allowance = estimate_allowance(
-        Nuisances(
-            records, score, truth, best_log_odds, prognostic, second.leak, trim=trim, coin=coin
-        ),
-        bets=bets.size,
-        c_lb=c_lb,
-        rng=rng,
-        progress=advance,
+        everything, bets=bets.size, c_lb=c_lb or 0.0, rng=rng, progress=advance
     )
-    quality = {
+    losses = {
         "propensity_log_loss": second.propensity.log_loss,
         "propensity_log_loss_linear": second.propensity.log_loss_linear,
         "propensity_log_loss_constant": second.propensity.log_loss_constant,
+    }
+    quality = {
+        **{name: loss for name, loss in losses.items() if math.isfinite(loss)},
         "prognostic_r2": prognostic.r2,
         **allowance.parts(),
     }
