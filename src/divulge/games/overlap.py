@@ -55,9 +55,7 @@ def _keys(training: Frame, heldout: Frame) -> tuple[Keys, Keys]:
     rng = np.random.default_rng(0)
     key = np.zeros(len(training) + len(heldout), dtype=np.uint64)
     for name in sorted(c for c in training.columns if c in heldout.columns):
-        levels, code = np.unique(
-            _comparable(training[name], heldout[name]), return_inverse=True
-        )
+        levels, code = np.unique(_comparable(training[name], heldout[name]), return_inverse=True)
         words = rng.integers(2**64, size=levels.size, dtype=np.uint64)
         key = key * np.uint64(0x9E3779B97F4A7C15) + words[code]
     return key[: len(training)], key[len(training) :]

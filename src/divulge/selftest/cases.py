@@ -21,7 +21,7 @@ from divulge.mechanisms import (
     SubsampledGaussianMechanism,
     Tied,
 )
-from divulge.selftest import audits, canaries, generated, labels, posteriors
+from divulge.selftest import audits, canaries, generated, labels, populations, posteriors
 from divulge.selftest.case import Case
 from divulge.selftest.procedures import LARGER_DELTA, PROCEDURES, TAU, Procedure
 
@@ -122,7 +122,7 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Setting], ...]] = {
 
 def cases(*, quick: bool = False, only: str | None = None, skip: str | None = None) -> list[Case]:
     """All cases or the quick ones; with ``only`` in their label, without ``skip`` in it."""
-    groups = (audits, labels, generated, posteriors, canaries)
+    groups = (audits, labels, populations, generated, posteriors, canaries)
     every = (*_all(), *(c for group in groups for c in group.cases()))
     chosen = [c for c in every if c.quick or not quick]
     if only is not None:

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from scipy.special import expit
 from scipy.stats import norm
 
-from divulge.errors import CannotConclude
 from divulge.shift import misfit, students
 from divulge.shift.shown import draw_values
 
@@ -100,6 +99,8 @@ class Priors:
     """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
     allowance: float = 0.0
     """What the prior log-odds may be wrong by: deducted instead where it is larger."""
+    shift: float = 0.0
+    """What is proved of the difference between the values of training and held-out records."""
     explained: float = 1.0
     """Share of what the target says beyond a constant that its student explains."""
     other: Array | None = field(default=None, repr=False)
@@ -242,12 +243,6 @@ def held_out(
     own = misfit.misfit(codes, knowing, outside, outside, error, rng)
     here, _ = students.fit_values(codes, alone, features, head, tail, rng)
     shift = misfit.misfit(codes, unknowing, head, tail, error, rng, here - alone)
-    if shift.proved > MOST_SHIFTED:
-        raise CannotConclude(
-            "The values of the held-out records do not have the distribution of the training "
-            f"records' values: given what the records show, they are off by {shift.proved:.2f} in "
-            "log-odds at least. Give held-out records from the training records' population."
-        )
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
     priors = Priors(
         log_proxy=log_proxy,
@@ -259,6 +254,7 @@ def held_out(
         trim=FAR,
         assumption=HELD_OUT,
         c_lb=max(own.proved, shift.proved),
+        shift=shift.proved,
         other=alone - log_proxy,
     )
     bettors = target_error(codes, log_target, priors, outside, rng)
