@@ -105,14 +105,14 @@ def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
 def test_a_flat_learning_curve_is_no_evidence():
     """A parity of six columns: the student learns nothing from n records, nor from n / 2."""
     rng = np.random.default_rng(10)
-    x = rng.standard_normal((1500, 8))
+    x = rng.standard_normal((1000, 8))
     said = 1.0 / (1.0 + np.exp(-2.0 * np.prod(np.sign(x[:, :6]), axis=1)))
     target = np.column_stack([1.0 - said, said])
     codes = shown.draw_values(target, rng)
-    flat = np.full((1500, 2), 0.5)
+    flat = np.full((1000, 2), 0.5)
     priors = values.blind(
-        codes, log_probabilities(target), np.log(flat), flat, x, np.arange(750),
-        np.arange(750, 1500), error=0.05, rng=rng,
+        codes, log_probabilities(target), np.log(flat), flat, x, np.arange(500),
+        np.arange(500, 1000), error=0.05, rng=rng,
     )  # fmt: skip
     assert priors.unlearned.share < 0.2  # the curve is flat
     assert priors.explained < 0.1
