@@ -1,9 +1,11 @@
-"""Where a label audit goes wrong: three targets that leak nothing, and what is claimed of them.
+"""Where a label audit goes wrong: four targets that leak nothing, and what is claimed of them.
 
     python experiments/label_limits.py [--runs 4]
 
 - *hidden knowledge*: the target knows waves, products and steps of eight columns; the audit is
   given some of these columns, and no held-out records.
+- *parity*: the target knows a function of recorded columns that no student learns; no held-out
+  records.
 - *unsure of its own*: the target is less sure of its training records than of others, though it
   never saw a label; the audit is given held-out records.
 - *copies*: every person stands in the table several times; the proxy is exact, the target is noise.
@@ -83,6 +85,22 @@ def copies(times: int, seed: int, rows: int = 3000) -> Result:
     return audit_records(records, proxy_exact=True, seed=seed, repetitions=5, compare=False)
 
 
+def parity(smooth: float, hidden: float, seed: int) -> Result:
+    """Log-odds with a line that everybody learns, and a parity of six columns that nobody does."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((RECORDS, 8))
+    line = smooth * x[:, 6]
+    known = expit(line + hidden * np.prod(np.sign(x[:, :6]), axis=1))
+    codes = (rng.random(RECORDS) < known).astype(np.intp)
+    records = _records(codes, _two(known), _two(expit(line)), x, RECORDS)
+    return audit_records(records, seed=seed, repetitions=3, compare=False)
+
+
+def _largest(result: Result) -> float:
+    found = (b.value for b in result.headline() if b.parameter == "epsilon")
+    return max(found, default=0.0)
+
+
 def main() -> None:
     """Run every world, print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -92,6 +110,9 @@ def main() -> None:
         ("hidden knowledge, all 8 columns", lambda s: hidden_knowledge(range(8), s), runs),
         ("hidden knowledge, columns 0, 1, 3", lambda s: hidden_knowledge((0, 1, 3), s), runs),
         ("hidden knowledge, column 3", lambda s: hidden_knowledge((3,), s), runs),
+        ("parity alone", lambda s: parity(0.0, 2.0, s), runs),
+        ("parity beside a line of equal size", lambda s: parity(1.5, 1.5, s), runs),
+        ("parity beside a line four times its size", lambda s: parity(3.0, 0.75, s), runs),
         ("unsure of its own", unsure_of_its_own, runs),
         ("copies, each person once", lambda s: copies(1, s), 15 * runs),
         ("copies, each person 3 times", lambda s: copies(3, s), 15 * runs),
@@ -99,14 +120,16 @@ def main() -> None:
     ]
     console = Console(width=100)
     table = Table(title="Nothing leaks: headline claims at error 0.05")
-    for name in ("target", "false claims", "largest epsilon", "called robust"):
+    for name in ("target", "false claims", "largest epsilon", "called robust", "undecided"):
         table.add_column(name, justify="left" if name == "target" else "right")
     for name, audit, count in worlds:
         found = [audit(seed) for seed in range(count)]
-        claims = [max(b.value for b in r.headline() if b.parameter == "epsilon") for r in found]
+        claims = [_largest(r) for r in found]
         false = sum(any(b.value > 0.0 for b in r.headline()) for r in found)
         robust = sum(r.verdict.robust for r in found)
-        table.add_row(name, f"{false} of {count}", f"{max(claims):.2f}", str(robust))
+        undecided = sum(r.verdict.status == "cannot conclude" for r in found)
+        cells = f"{false} of {count}", f"{max(claims):.2f}", str(robust), str(undecided)
+        table.add_row(name, *cells)
         console.print(f"{name}: done", style="dim")
     console.print(table)
 

@@ -224,7 +224,10 @@ def bet_rows(case: Case, seed: int, repetitions: int, how: str) -> Iterator[Row]
         ways += [(LIKELIHOOD_RATIO, ERROR), (PUBLISHED, 2.0 * ERROR)]
     for score, error in ways:
         result = audit_records(records, score=score, error=error, **options)
-        (bound,) = (b for b in result.bounds if b.headline and b.method == "betting")
+        correction = "prior" if how == CORRECTED else "none"  # no headline if it stays undecided
+        (bound,) = (
+            b for b in result.bounds if b.method == "betting" and b.correction == correction
+        )
         method = f"bet, {score}, {how}, error {error / 2.0:g}"
         yield {"method": method, **summary([bound.value], case.limit)}
 

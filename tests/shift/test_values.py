@@ -10,7 +10,7 @@ import pytest
 from divulge.attacks.values import value_score
 from divulge.games import replay
 from divulge.mechanisms.labelled import NoisyLabels
-from divulge.shift import students, values
+from divulge.shift import misfit, shown, students, values
 from divulge.shift.pool import FLOOR, fit_pool, log_probabilities, one_hot
 
 
@@ -33,7 +33,7 @@ def test_the_pool_recalibrates_an_overconfident_member():
     rng = np.random.default_rng(0)
     score = rng.normal(size=(20_000, 3))
     truth = log_probabilities(np.exp(score))
-    codes = values.draw_values(np.exp(truth), rng)
+    codes = shown.draw_values(np.exp(truth), rng)
     pool = fit_pool([log_probabilities(np.exp(3.0 * score))], one_hot(codes, 3))
     assert pool.weights[0] == pytest.approx(1 / 3, abs=0.02)
     assert np.abs(pool([log_probabilities(np.exp(3.0 * score))]) - truth).max() < 0.2
@@ -43,7 +43,7 @@ def test_the_pool_ignores_noise_beside_the_truth():
     rng = np.random.default_rng(1)
     truth = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
     noise = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
-    codes = values.draw_values(np.exp(truth), rng)
+    codes = shown.draw_values(np.exp(truth), rng)
     pool = fit_pool([noise, truth], one_hot(codes, 2))
     assert pool.weights == pytest.approx([0.0, 1.0], abs=0.06)
 
@@ -57,7 +57,7 @@ def test_few_records_leave_the_proxy_as_it_is():
 
 def test_drawn_values_follow_the_proxy():
     p = np.tile([[0.2, 0.5, 0.3]], (30_000, 1))
-    share = np.bincount(values.draw_values(p, np.random.default_rng(2)), minlength=3) / 30_000
+    share = np.bincount(shown.draw_values(p, np.random.default_rng(2)), minlength=3) / 30_000
     assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 30_000)
 
 
@@ -102,6 +102,23 @@ def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
     assert memory.less(2.5, memory.epsilon) == pytest.approx(2.5 * (1 - memory.share))
 
 
+def test_a_flat_learning_curve_is_no_evidence():
+    """A parity of six columns: the student learns nothing from n records, nor from n / 2."""
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((1000, 8))
+    said = 1.0 / (1.0 + np.exp(-2.0 * np.prod(np.sign(x[:, :6]), axis=1)))
+    target = np.column_stack([1.0 - said, said])
+    codes = shown.draw_values(target, rng)
+    flat = np.full((1000, 2), 0.5)
+    priors = values.blind(
+        codes, log_probabilities(target), np.log(flat), flat, x, np.arange(500),
+        np.arange(500, 1000), error=0.05, rng=rng,
+    )  # fmt: skip
+    assert priors.unlearned.share < 0.2  # the curve is flat
+    assert priors.explained < 0.1
+    assert not priors.followed
+
+
 def test_deductions_only_lower_a_bound():
     some = np.zeros((2, 2))
     index = np.arange(1)
@@ -115,6 +132,9 @@ def test_deductions_only_lower_a_bound():
     assert priors.proved_epsilon(0.1) == 0.0
     assert 0.0 < priors.proved_mu(1.0) < 0.9
     assert priors.proved_mu(0.2) == 0.0
+    wider = replace(priors, allowance=0.5)
+    assert wider.proved_epsilon(1.2) == pytest.approx(0.63)
+    assert wider.proved_mu(1.0) < priors.proved_mu(1.0)
     exact = values.vouched(some, some, index, index)
     assert (exact.proved_epsilon(1.2), exact.proved_mu(0.3)) == (1.2, pytest.approx(0.3))
 
@@ -174,20 +194,45 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     assert np.any(plan.bets.evidence != 0.0)
 
 
+def misfit_of(table, log_odds, *more):
+    _, proxy = logs(table)
+    half = len(proxy) // 2
+    shows = students.record_features(proxy, table.features)
+    prior = misfit.Prior(table.proxy, proxy, log_odds, shows, 6.0)
+    rows = np.arange(half), np.arange(half, 2 * half)
+    return misfit.misfit(table.codes, prior, *rows, 0.05, np.random.default_rng(7), *more)
+
+
 def test_a_blind_baseline_finds_a_prior_that_is_wrong():
     table = drawn(6000, tau=0.2)
     _, proxy = logs(table)
-    head, tail = np.arange(3000), np.arange(3000, 6000)
-    shown = students.record_features(proxy, table.features)
+    off = log_probabilities(table.truth) - proxy
+    assert misfit_of(table, np.zeros_like(proxy)).proved > 0.1
+    assert misfit_of(table, off).proved == 0.0
+    told = misfit_of(table, np.zeros_like(proxy), off)
+    assert told.allowance > np.median(np.abs(off))
+    assert misfit_of(table, off).allowance < 0.1
 
-    def c_lb(log_odds):
-        rng = np.random.default_rng(7)
-        return values.residual_shift(
-            table.codes, table.proxy, proxy, log_odds, shown, head, tail, 6.0, 0.05, rng
-        )
 
-    assert c_lb(np.zeros_like(proxy)) > 0.1
-    assert c_lb(log_probabilities(table.truth) - proxy) == 0.0
+@pytest.mark.parametrize("error", [0.0, 0.4])
+def test_the_allowance_covers_an_error_of_known_size_and_shrinks_to_it(error):
+    """Trials whose log-odds are off by ``error`` times a direction of size 1."""
+    rng = np.random.default_rng(9)
+    uppers = {}
+    for records in (1000, 16_000):
+        found = []
+        for _ in range(40):
+            t = rng.choice([-1.0, 1.0], size=(2, records))
+            odds = np.exp(error * t[0])  # own values come by D / D', drawn ones evenly
+            keep = rng.random(records) < odds / np.exp(error)
+            found.append(
+                misfit.upper_error(t[0][keep], t[1][keep], *np.zeros((2, int(keep.sum()))), 4.0)
+            )
+        uppers[records] = np.array(found)
+    truth = np.log(2 * np.exp(error) / (np.exp(error) + np.exp(-error)))
+    assert (uppers[1000] >= truth - 1e-9).mean() >= 0.85
+    assert np.mean(uppers[16_000]) < np.mean(uppers[1000])
+    assert np.mean(uppers[16_000]) < error + 0.06
 
 
 def test_a_value_that_the_head_never_saw_is_no_crash():

@@ -228,6 +228,12 @@ def _prepare(
             rng=rng,
             progress=progress,
         )
+        if priors.shift > values.MOST_SHIFTED:
+            raise CannotConclude(
+                "The values of the held-out records do not have the distribution of the training "
+                f"records' values: given what the records show, they are off by {priors.shift:.2f} "
+                "in log-odds at least. Give held-out records from the training records' population."
+            )
         priors = values.first(priors, training)
     else:
         priors = values.blind(

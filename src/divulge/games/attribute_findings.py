@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,9 @@ def result(
     """Put everything together."""
     records, rule = context.records, context.rule
     game = games.headline
+    unattributed = _unattributed(game.priors, bounds)
+    if unattributed:  # no verdict rests on them
+        bounds = tuple(replace(bound, headline=False) for bound in bounds)
     quality = proxy_quality(records, game.priors, log_target, log_proxy)
     warnings = [w for w in (saw_training(records, log_proxy), less_sure(records, log_target)) if w]
     copies = repeated_records(records, log_target)
@@ -113,7 +116,9 @@ def result(
         diagnostics["comparison"] = others
     return Result(
         game="attribute",
-        verdict=_verdict(context, game.priors, bounds, curve.gamma_star, warnings, copies),
+        verdict=_verdict(
+            context, game.priors, bounds, curve.gamma_star, warnings, copies, unattributed
+        ),
         bounds=bounds,
         measurements=_measurements(context, game, bounds, quality, curve.gamma_star, score, truth),
         trials={
@@ -281,8 +286,14 @@ def _verdict(
     gamma_star: float,
     warnings: list[str],
     repeated_share: float,
+    unattributed: str | None,
 ) -> Verdict:
-    leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
+    if unattributed:
+        others = _reasons(context, priors, None, warnings, repeated_share)
+        return Verdict(
+            "cannot conclude", False, "Nothing can be concluded.", (unattributed, *others)
+        )
+    leaking = _claimed(bounds)
     sure = f"{100 * (1 - context.rule.error):g}%"
     what = repr(context.records.value)
     if not leaking:
@@ -302,6 +313,22 @@ def _verdict(
     return Verdict("leak", not reasons, sentence, reasons)
 
 
+def _claimed(bounds: tuple[Bound, ...]) -> list[Bound]:
+    return [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
+
+
+def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
+    """Why a blind finding could be knowledge as well as memory: the student does not follow."""
+    if priors.assumption != values.BLIND or priors.followed or not _claimed(bounds):
+        return None
+    return (
+        f"The target tells values apart, but its student explains only {priors.explained:.0%} of "
+        f"what it says (at least {values.LEAST_EXPLAINED:.0%} are needed): a target that knows the "
+        "population in a way that no student learns looks like one that remembers. Give held-out "
+        "records with the target's probabilities, which tell the two apart."
+    )
+
+
 def _reasons(
     context: Context,
     priors: Priors,
@@ -311,8 +338,12 @@ def _reasons(
 ) -> list[str]:
     """Why a finding is fragile."""
     reasons = []
-    if priors.assumption == values.BLIND and not context.records.complete:
-        given = "The features may not" if context.records.features.names else "No features"
+    if priors.assumption == values.BLIND:
+        given = (
+            "The features may not, in a form that a student learns,"
+            if context.records.features.names
+            else "No features"
+        )
         beyond = context.records.outside.size
         aside = (
             f"the {beyond} held-out records were too few, or came without the target's "
@@ -334,6 +365,8 @@ def _reasons(
             f"An error of the proxy with an odds ratio of {gamma_star:.2f} would explain the "
             f"finding away; robust needs at least {ROBUST_ODDS:g}."
         )
+    if context.records.overlap is not None:
+        reasons.append(context.records.overlap)
     if priors.c_lb:
         reasons.append(
             f"A baseline that does not see the model beats the corrected proxy by "

@@ -19,7 +19,8 @@ from divulge.bounds.choice import least
 from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import Bets, Replay
 from divulge.shift.balance import keep_probabilities
-from divulge.shift.values import Priors, flipped_trials, shuffled_trials
+from divulge.shift.shown import flipped_trials, shuffled_trials
+from divulge.shift.values import Priors
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

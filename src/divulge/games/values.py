@@ -19,6 +19,7 @@ from divulge import tables
 from divulge.arranged import Rows, arranged, order_of, rows_named
 from divulge.errors import InputError, require
 from divulge.games import probabilities
+from divulge.games.heldout_overlap import overlap, refuse_equal
 from divulge.games.probabilities import Source, word
 from divulge.shift.features import Features, encode
 from divulge.shift.pool import log_probabilities
@@ -48,8 +49,8 @@ class Records:
     """Log-likelihood of each record's label for every value of a protected column."""
     heldout_target: bool = False
     """Whether the target's probabilities are known for the held-out records too."""
-    complete: bool = False
-    """Whether the features are all that the target reads."""
+    overlap: str | None = None
+    """Which held-out records are training records as well, in words."""
     value: str = "label"
     inputs: tuple[dict[str, str], ...] = ()
     rows: Rows | None = field(default=None, repr=False)
@@ -81,6 +82,7 @@ def read_records(
     sources = [Source("the table", table, tables.read(table))]
     if heldout is not None:
         sources.append(Source("the held-out table", heldout, tables.read(heldout)))
+        refuse_equal(*(s.frame for s in sources))
     frame = sources[0].frame
     asked = [features] if isinstance(features, str) else features
     names = tables.expand(frame, asked, "the table")
@@ -89,6 +91,7 @@ def read_records(
     fingerprints = tuple(
         tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
     )
+    shared = overlap(*(s.frame for s in sources)) if len(sources) > 1 else None
     prefixes = (target, proxy) if model is None else ()
     orders = [_order(source.frame, [value, label, *names], prefixes) for source in sources]
     sources = [
@@ -145,7 +148,7 @@ def read_records(
             proxy=None if found.proxy is None else _normalised(found.proxy),
             likelihood=found.likelihood,
             heldout_target=len(sources) > 1 and (whole or found.likelihood is not None),
-            complete=model is not None,
+            overlap=shared,
             value=value,
             inputs=fingerprints,
             rows=orders[0],
@@ -168,7 +171,7 @@ def _words(source: Source, column: str, edges: Array | None) -> list[str]:
     if edges is None:
         return [word(v) for v in source.frame[column].to_list()]
     number = tables.numbers(source.frame, column, source.where)
-    names = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(edges)]
+    names = [f"{low} to {high}" for low, high in itertools.pairwise(_written(edges))]
     return [
         names[i] for i in np.clip(np.searchsorted(edges, number, "right") - 1, 0, len(names) - 1)
     ]
@@ -180,6 +183,15 @@ def _edges(frame: Frame, column: str, bins: int) -> Array:
     edges = np.unique(np.quantile(number, np.linspace(0.0, 1.0, bins + 1)))
     require(edges.size >= 3, f"Column {column!r} has too few distinct values for {bins} bins.")
     return edges
+
+
+def _written(edges: Array) -> list[str]:
+    """The edges with as few digits, from six on, as tell them apart: their names are classes."""
+    for digits in range(6, 17):
+        words = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(words)) == len(words):
+            return words
+    return [repr(float(edge)) for edge in edges]
 
 
 def _representatives(

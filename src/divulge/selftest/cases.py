@@ -34,6 +34,7 @@ from divulge.selftest import (
     labels,
     leakage,
     nulls,
+    populations,
     posteriors,
 )
 from divulge.selftest.case import Case, Check
@@ -184,6 +185,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     draws.cases,
     guards.cases,
     labels.cases,
+    populations.cases,
     generated.cases,
     controls.cases,
     posteriors.cases,

@@ -20,10 +20,8 @@ import numpy.typing as npt
 from scipy.special import expit
 from scipy.stats import norm
 
-from divulge.bounds import betting
-from divulge.shift import students
-from divulge.shift.linear import logistic_ridge
-from divulge.shift.prognostic import boosted_regressor
+from divulge.shift import misfit, students
+from divulge.shift.shown import draw_values
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -32,20 +30,22 @@ Progress = Callable[[str, int, int], None]
 EXACT = "the proxy is the distribution of the value given the record"
 BLIND = (
     "what the target knows of the value beyond its student is memory, but for what the student's "
-    "learning curve allows for: the features carry what the target knows of the population, and "
-    "the log-odds of the corrected proxy are right to within c_lb"
+    "learning curve allows for: the features carry what the target knows of the population in a "
+    "form that the student learns, and the log-odds of the corrected proxy are right to within c_lb"
 )
 HELD_OUT = (
-    "held-out and training records come from one population; without their values the target would "
-    "not speak less surely of the training records than of the held-out ones; and where it "
-    "remembers, the truth lies between what it says and what the record alone says (to within c_lb)"
+    "given what the record shows, the values of held-out and training records have one "
+    "distribution (to within the allowance); without their values the target would not speak less "
+    "surely of the training records than of the held-out ones; and where it remembers, the truth "
+    "lies between what it says and what the record alone says"
 )
+LEAST_EXPLAINED = 0.8
+"""Blind claims need a student that explains at least this share of what its target says."""
+MOST_SHIFTED = 0.2
+"""Held-out records whose values are proved to be further off, in log-odds, prove nothing."""
 TRIM, FAR = 1.5, 4.0
 LEARNED_SHARE, VOUCHED_SHARE, HELD_OUT_SHARE = 0.5, 0.1, 0.3
 MOST_LEARNED = 100_000
-_MOST_BETS = 200_000
-_FEWEST = 200
-_LARGEST_EVIDENCE = 6.0
 
 
 @dataclass(frozen=True)
@@ -97,19 +97,39 @@ class Priors:
     assumption: str
     c_lb: float = 0.0
     """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
+    allowance: float = 0.0
+    """What the prior log-odds may be wrong by: deducted instead where it is larger."""
+    shift: float = 0.0
+    """What is proved of the difference between the values of training and held-out records."""
+    explained: float = 1.0
+    """Share of what the target says beyond a constant that its student explains."""
     other: Array | None = field(default=None, repr=False)
     """A second opinion on the log-odds: a bet must beat both."""
     unlearned: Unlearned = NOTHING
     """What the student may have missed of the target's knowledge: deducted as well."""
     quality: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def off(self) -> float:
+        """The error of the prior log-odds that is deducted."""
+        return max(self.c_lb, self.allowance)
+
+    @property
+    def followed(self) -> bool:
+        """Whether the student explains its target well enough to tell memory from knowledge.
+
+        A target whose student learns nothing, at n records as at n/2, is a flat learning curve and
+        no evidence of memory: parity and fast waves are such targets.
+        """
+        return self.explained >= LEAST_EXPLAINED
+
     def proved_epsilon(self, epsilon: float) -> float:
         """What is left of a bound on epsilon."""
-        return self.unlearned.less(max(0.0, epsilon - self.c_lb), self.unlearned.epsilon)
+        return self.unlearned.less(max(0.0, epsilon - self.off), self.unlearned.epsilon)
 
     def proved_mu(self, mu: float) -> float:
         """What is left of a bound on mu: ``sqrt(mu^2 - mu_c^2)``, as c composes as G_{mu_c}."""
-        shift = 2.0 * float(norm.ppf(expit(self.c_lb)))
+        shift = 2.0 * float(norm.ppf(expit(self.off)))
         left = math.sqrt(max(0.0, mu * mu - shift * shift))
         return self.unlearned.less(left, self.unlearned.mu)
 
@@ -161,9 +181,12 @@ def blind(
     log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features, student)
-    c_lb = residual_shift(codes, proxy, log_proxy, log_odds, shown, head, tail, TRIM, error, rng)
+    prior = misfit.Prior(proxy, log_proxy, log_odds, shown, TRIM)
+    c_lb = misfit.misfit(codes, prior, head, tail, error, rng).proved
     unlearned = Unlearned.of(taught)
+    explained = _explained(log_target, student)
     quality = {
+        "student_explained": explained,
         "student_unexplained": _unexplained(log_target, student, log_proxy),
         "student_learnable_share": unlearned.share,
         "student_unlearned_epsilon": unlearned.epsilon,
@@ -182,6 +205,7 @@ def blind(
         trim=TRIM,
         assumption=BLIND,
         c_lb=c_lb,
+        explained=explained,
         unlearned=unlearned,
         quality=quality,
     )
@@ -212,26 +236,59 @@ def held_out(
     advance("value on held-out records")
     value, pool = students.fit_values(codes, log_proxy, features, outside, inside, rng, log_target)
     alone, _ = students.fit_values(codes, log_proxy, features, outside, inside, rng)
-    log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features)
-    c_lb = residual_shift(
-        codes, proxy, log_proxy, log_odds, shown, outside, outside, FAR, error, rng
-    )
+    knowing = misfit.Prior(proxy, log_proxy, value - log_proxy, shown, FAR)
+    unknowing = misfit.Prior(proxy, log_proxy, alone - log_proxy, shown, FAR)
+    own = misfit.misfit(codes, knowing, outside, outside, error, rng)
+    here, _ = students.fit_values(codes, alone, features, head, tail, rng)
+    shift = misfit.misfit(codes, unknowing, head, tail, error, rng, here - alone)
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
-    return Priors(
+    priors = Priors(
         log_proxy=log_proxy,
         proxy=proxy,
-        log_odds=log_odds,
+        log_odds=value - log_proxy,
         expected=log_proxy,
         head=head,
         tail=tail,
         trim=FAR,
         assumption=HELD_OUT,
-        c_lb=c_lb,
+        c_lb=max(own.proved, shift.proved),
+        shift=shift.proved,
         other=alone - log_proxy,
-        quality={"pool_weights": weights},
     )
+    bettors = target_error(codes, log_target, priors, outside, rng)
+    return replace(
+        priors,
+        allowance=max(shift.allowance, bettors),
+        quality={
+            "pool_weights": weights,
+            "allowance": max(shift.allowance, bettors),
+            "shift_proved": shift.proved,
+            "shift_at_most": shift.allowance,
+            "prior_error_at_most": bettors,
+        },
+    )
+
+
+def target_error(
+    codes: Index, log_target: Array, priors: Priors, outside: Index, rng: np.random.Generator
+) -> float:
+    """What a bet on the target would wrongly gain on held-out records, where nothing can leak.
+
+    The upper limit of the error of the settled prior along the target's own score.
+    """
+    assert priors.other is not None
+    drawn = draw_values(priors.proxy[outside], rng)
+    score, settled = [], []
+    for value in (codes[outside], drawn):
+        said = (log_target - priors.log_proxy)[outside, value]
+        _, prior = priors.settle(
+            np.sign(said), priors.log_odds[outside, value], priors.other[outside, value]
+        )
+        score.append(said)
+        settled.append(prior)
+    return misfit.upper_error(score[0], score[1], settled[0], settled[1], priors.trim)
 
 
 def first(priors: Priors, records: int) -> Priors:
@@ -247,106 +304,19 @@ def first(priors: Priors, records: int) -> Priors:
     )
 
 
-def residual_shift(
-    codes: Index,
-    proxy: Array,
-    log_proxy: Array,
-    log_odds: Array,
-    shown: Array,
-    head: Index,
-    tail: Index,
-    trim: float,
-    error: float,
-    rng: np.random.Generator,
-) -> float:
-    """c_lb: what a learner that sees (x, value) but not the target proves against the prior.
-
-    It learns on the head and bets on the tail (on two halves where they are the same records).
-    """
-    if head is tail:
-        mixed = rng.permutation(head)
-        head, tail = mixed[: mixed.size // 2], mixed[mixed.size // 2 :]
-    rows, value, truth = shuffled_trials(codes, proxy, head, rng)
-    prior = log_odds[rows, value]
-    new_rows, new_value, new_truth = flipped_trials(codes, proxy, tail, rng, _MOST_BETS)
-    new_prior = log_odds[new_rows, new_value]
-    old, new = np.abs(prior) <= trim, np.abs(new_prior) <= trim
-    if old.sum() < _FEWEST or new.sum() < _FEWEST:
-        return 0.0
-    known = _pair_columns(shown, log_proxy, log_odds, rows[old], value[old])
-    asked = _pair_columns(shown, log_proxy, log_odds, new_rows[new], new_value[new])
-    evidence = _surprise(known, truth[old], prior[old], asked)
-    bets = expit(new_prior[new] + evidence)
-    return betting.bet_given(bets, new_truth[new], new_prior[new], error=error).epsilon
-
-
-def shuffled_trials(
-    codes: Index, proxy: Array, rows: Index, rng: np.random.Generator
-) -> tuple[Index, Index, Array]:
-    """Revealed records twice, with the true value and with a drawn one: rows, values, truths."""
-    drawn = draw_values(proxy[rows], rng)
-    order = rng.permutation(2 * rows.size)
-    both = np.concatenate([rows, rows])[order]
-    value = np.concatenate([codes[rows], drawn])[order]
-    truth = np.concatenate([np.ones(rows.size), -np.ones(rows.size)])[order]
-    return both, value, truth
-
-
-def flipped_trials(
-    codes: Index, proxy: Array, rows: Index, rng: np.random.Generator, most: int | None = None
-) -> tuple[Index, Index, Array]:
-    """One fair coin per record: the true value or a drawn one."""
-    rows = rng.permutation(rows)[:most]
-    true = rng.random(rows.size) < 0.5
-    value = np.where(true, codes[rows], draw_values(proxy[rows], rng))
-    return rows, value, np.where(true, 1.0, -1.0)
-
-
-def draw_values(probabilities: Array, rng: np.random.Generator) -> Index:
-    """One value per row by inverse transform."""
-    total = np.cumsum(probabilities, axis=1)
-    luck = rng.random(len(total)) * total[:, -1]
-    return np.asarray((luck[:, None] >= total[:, :-1]).sum(axis=1), dtype=np.intp)
-
-
-def _pair_columns(
-    shown: Array, log_proxy: Array, log_odds: Array, rows: Index, value: Index
-) -> Array:
-    classes = log_proxy.shape[1]
-    own = np.column_stack([log_proxy[rows, value], log_odds[rows, value]])
-    kind = np.equal.outer(value, np.arange(classes)).astype(float)
-    return np.column_stack([own, kind, shown[rows]])
-
-
-def _surprise(known: Array, truth: Array, prior: Array, asked: Array) -> Array:
-    """Evidence of two blind learners, scaled on the half they were not fitted on; one row each."""
-    half = len(known) // 2
-    target = 4.0 * ((truth > 0.0) - expit(prior))
-    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
-    boosted = boosted_regressor(known[:half], target[:half], 5, rounds=80)
-    linear = logistic_ridge(
-        (known[:half] - centre) / scale, (truth[:half] > 0.0).astype(float), offset=prior[:half]
-    )
-    learners: tuple[Callable[[Array], Array], ...] = (
-        lambda x: np.asarray(boosted.predict(x), dtype=float),
-        lambda x: linear((x - centre) / scale),
-    )
-    out = np.zeros((len(learners), len(asked)))
-    for own, learner in zip(out, learners, strict=True):
-        check = learner(known[half:])[:, None]
-        outcome = (truth[half:] > 0.0).astype(float)
-        scaling = logistic_ridge(check, outcome, offset=prior[half:], penalty=5.0)
-        if float(scaling.slopes[0]) > 0.0:
-            evidence = scaling(learner(asked)[:, None])
-            own[:] = np.clip(evidence, -_LARGEST_EVIDENCE, _LARGEST_EVIDENCE)
-    return out
-
-
 def split(records: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:
     """Head and tail of a random order: what is learned from, and what is audited."""
     order = rng.permutation(records)
     learned = max(1, min(round(share * records), MOST_LEARNED))
     return order[:learned], order[learned:]
+
+
+def _explained(log_target: Array, student: Array) -> float:
+    """Share of the target's divergence from its own mean that its student explains."""
+    p = np.exp(log_target)
+    mean = np.log(p.mean(axis=0))
+    left = float((p * (log_target - student)).sum())
+    return 1.0 - left / max(float((p * (log_target - mean)).sum()), 1e-12)
 
 
 def _unexplained(log_target: Array, student: Array, log_proxy: Array) -> float:

@@ -1,0 +1,146 @@
+"""Label audits where the population plays tricks: on the student, or on the held-out records.
+
+In every row without an epsilon the target knows the distribution of the label given the record and
+saw no label, so every claim is false. *Blind*: the target knows what no student learns (parity,
+waves). *Held-out*: the held-out records have other labels given the record than the training
+records (shares, a slope, an interaction), or another distribution of x with the same labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.games.attribute import audit_records
+from divulge.games.values import Records
+from divulge.selftest.case import Case
+from divulge.shift.features import Features
+from divulge.shift.pool import log_probabilities
+
+Array = npt.NDArray[np.float64]
+
+BLIND = ("parity", "parity beside a line", "waves")
+HELD_OUT = ("labels 50% and 62%", "labels 50% and 70%", "slope", "interaction", "other x", "same")
+SHARE = 0.02
+REPLAYS = 5
+
+
+@dataclass(frozen=True)
+class Population:
+    """Records and labels; with epsilon, noisy labels of the training records are released."""
+
+    kind: str
+    epsilon: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        leak = f"epsilon={self.epsilon:g}" if self.epsilon else "null"
+        return f"known labels ({self.kind}, {leak})"
+
+    def sample(self, training: int, outside: int, rng: np.random.Generator) -> Records:
+        """The training records first; the proxy knows a line, and nothing of any difference."""
+        size = training + outside
+        held = np.arange(size) >= training
+        x = rng.standard_normal((size, 8))
+        if self.kind == "other x":
+            x[held] = 0.7 * x[held] + np.array([0.8, -0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
+        line, known = self._log_odds(x)
+        codes = (rng.random(size) < expit(np.where(held, line, known))).astype(np.intp)
+        noisy = np.where(rng.random(size) < expit(self.epsilon), codes, 1 - codes)
+        told = np.where(held, 0.0, self.epsilon * (2.0 * noisy - 1.0))
+        target, proxy = (_two(expit(v)) for v in (known + told, 0.8 * line))
+        return Records(
+            codes=codes,
+            classes=("0", "1"),
+            training=training,
+            features=Features(x, tuple(f"x_{j}" for j in range(8))),
+            log_target=log_probabilities(target),
+            log_proxy=log_probabilities(proxy),
+            proxy=proxy,
+            heldout_target=outside > 0,
+        )
+
+    def _log_odds(self, x: Array) -> tuple[Array, Array]:
+        """Of label 1 given x: as held-out records have it, and as training records have it."""
+        line = x[:, 0] - 0.7 * x[:, 1]
+        parity = np.prod(np.sign(x[:, :6]), axis=1)
+        if self.kind == "parity":
+            return 0.0 * line, 2.0 * parity
+        if self.kind == "parity beside a line":
+            return 1.5 * x[:, 6], 1.5 * x[:, 6] + 1.2 * parity
+        if self.kind == "waves":
+            return 0.0 * line, 2.0 * np.sin(40.0 * x[:, 0] + 31.0 * x[:, 1])
+        if self.kind.startswith("labels"):
+            share = 0.62 if "62" in self.kind else 0.7
+            return 0.0 * line, np.full(len(x), np.log(share / (1.0 - share)))
+        if self.kind == "slope":
+            return line, line + 0.7 * x[:, 3]
+        if self.kind == "interaction":
+            return line, line + 0.7 * np.sign(x[:, 3] * x[:, 4])
+        return line, line
+
+
+@dataclass(frozen=True)
+class PopulationAudit:
+    """One audit; returns the headline bound of one parameter."""
+
+    population: Population
+    training: int
+    outside: int
+    parameter: str
+    delta: float | None
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        result = audit_records(
+            self.population.sample(self.training, self.outside, rng),
+            repetitions=REPLAYS,
+            deltas=(),
+            error=2.0 * error,  # the audit gives half of its error to bets and half to counts
+            seed=int(rng.integers(2**31)),
+            compare=False,
+        )
+        found = [b.value for b in result.headline() if b.parameter == self.parameter]
+        return max(found, default=0.0)
+
+
+def cases() -> Iterator[Case]:
+    """Every population, blind or with held-out records, and two leaks that must stay below."""
+    for kind in BLIND:
+        for parameter in ("epsilon", "mu"):
+            yield _case(Population(kind), 600, 0, parameter, quick=kind == "parity")
+            yield _case(Population(kind), 2000, 0, parameter)
+    for kind in HELD_OUT:
+        for parameter in ("epsilon", "mu"):
+            yield _case(Population(kind), 600, 600, parameter, quick="70%" in kind)
+            yield _case(Population(kind), 2000, 2000, parameter)
+    yield _case(Population("same"), 1000, 200, "epsilon")  # too few: the audit is blind
+    yield _case(Population("labels 50% and 70%"), 1000, 200, "epsilon")
+    yield _case(Population("same", 2.0), 2000, 2000, "epsilon")
+    yield _case(Population("other x", 2.0), 2000, 2000, "epsilon")
+
+
+def _case(
+    population: Population, training: int, outside: int, parameter: str, *, quick: bool = False
+) -> Case:
+    delta = 0.0 if parameter == "epsilon" else None
+    how = "held-out" if outside else "blind"
+    return Case(
+        bound=f"attribute {parameter}, {how}, populations",
+        parameter=parameter,
+        delta=delta,
+        mechanism=population.name,
+        setting=f"{training} records" + (f", {outside} held-out" if outside else ""),
+        play=PopulationAudit(population, training, outside, parameter, delta),
+        truth=population.epsilon,
+        quick=quick,
+        share=SHARE,
+    )
+
+
+def _two(p: Array) -> Array:
+    return np.column_stack([1.0 - p, p])
