@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from divulge.errors import InputError
-from divulge.result import Bound, Result, Verdict, floor_to, plain, write_text
+from divulge.result import Bound, Result, Verdict, floor_to, plain
+from divulge.writing import write_text
 
 BOUND = Bound("epsilon", 1.2345678, 0.95, "betting", "a theorem", ("an assumption",), delta=0.0)
 RESULT = Result(

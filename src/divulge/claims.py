@@ -7,6 +7,7 @@ delta; a claim of mu by a bound on mu, or by a bound on epsilon at delta above w
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from divulge.curves import ApproximateDP, Curve, Gaussian, epsilon_from_mu, mu_from_pure_epsilon
 from divulge.errors import InputError, require
 from divulge.result import Bound, Result
+from divulge.rounding import apart, at_least, exact, share
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Claim:
             except ValueError:
                 value = float("nan")
             known = name in ("epsilon", "delta", "mu")
-            if not sign or not known or name in values or not value >= 0.0:
+            if not sign or not known or name in values or not 0.0 <= value < math.inf:
                 raise InputError(
                     f"Cannot read the claim {text!r}. Write epsilon=8,delta=1e-5 or mu=1."
                 )
@@ -55,8 +57,9 @@ class Claim:
 
     def __str__(self) -> str:
         if self.mu is not None:
-            return f"mu = {self.mu:g}"
-        return f"epsilon = {self.epsilon:g} at delta {self.delta:g}"
+            return f"mu = {exact(self.mu)}"
+        assert self.epsilon is not None
+        return f"epsilon = {exact(self.epsilon)} at delta {exact(self.delta)}"
 
     @property
     def curve(self) -> Curve:
@@ -111,10 +114,7 @@ def judge(result: Result, claim: Claim) -> Judgement:
         return Judgement(False, False, f"Not comparable: {result.verdict.sentence}")
     usable = [(b, limit) for b in result.headline() if (limit := claim.limit(b)) is not None]
     if not usable:
-        have = ", ".join(
-            b.parameter if b.delta is None else f"epsilon at delta {b.delta:g}"
-            for b in result.headline()
-        )
+        have = ", ".join(_parameter(b) for b in result.headline())
         return Judgement(
             False,
             False,
@@ -122,11 +122,23 @@ def judge(result: Result, claim: Claim) -> Judgement:
             f"speaks of {claim}. Audit again with that delta.",
         )
     worst, limit = max(usable, key=lambda pair: pair[0].value - pair[1])
-    name = worst.parameter if worst.delta is None else f"epsilon at delta {worst.delta:g}"
-    seen = f"{name} is at least {worst.value:.3f} with confidence {worst.confidence:.4g}"
+    name, sure = _parameter(worst), f"with confidence {share(worst.confidence)}"
     if worst.value > limit:
         fragile = "" if result.verdict.robust else " The finding is fragile, see its reasons."
+        allowed, seen = apart(limit, worst.value)
         return Judgement(
-            True, True, f"Refuted: {claim} allows {name} up to {limit:.3f}, but {seen}.{fragile}"
+            True,
+            True,
+            f"Refuted: {claim} allows {name} up to {allowed}, but {name} is at least {seen} "
+            f"{sure}.{fragile}",
         )
-    return Judgement(True, False, f"Not refuted: {claim} allows {name} up to {limit:.3f}; {seen}.")
+    return Judgement(
+        True,
+        False,
+        f"Not refuted: {claim} allows {name} up to {at_least(limit)}; {name} is at least "
+        f"{at_least(worst.value)} {sure}.",
+    )
+
+
+def _parameter(bound: Bound) -> str:
+    return bound.parameter if bound.delta is None else f"epsilon at delta {exact(bound.delta)}"

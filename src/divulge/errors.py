@@ -63,9 +63,3 @@ def require_seed(seed: int, name: str = "seed") -> None:
     """Check that a seed is a whole number of at least 0, as numpy's generators ask for."""
     whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
     require(whole and seed >= 0, f"{name} must be a whole number of at least 0. Found {seed!r}.")
-
-
-def one_line(message: object) -> str:
-    """A message without line breaks and other control characters, which a terminal would obey."""
-    shown = (c if c.isprintable() or c.isspace() else f"\\x{ord(c):02x}" for c in str(message))
-    return " ".join("".join(shown).split())

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from divulge import tables, versions
 from divulge.errors import InputError
-from divulge.result import plain, write_bytes
+from divulge.result import plain
+from divulge.writing import write_bytes
 
 Arrays = dict[str, npt.NDArray[Any]]
 DIGEST = 64

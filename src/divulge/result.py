@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from divulge import result_form, strict_json
 from divulge.errors import InputError
-
-SCHEMA = 1
+from divulge.result_form import SCHEMA as SCHEMA
+from divulge.rounding import floor_to as floor_to
+from divulge.visible import json_text
+from divulge.writing import write_text
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Bound:
             "parameter": self.parameter,
             "delta": self.delta,
             "value": floor_to(self.value, 6),
-            "confidence": round(self.confidence, 12),
+            "confidence": min(round(self.confidence, 12), math.nextafter(1.0, 0.0)),
             "method": self.method,
             "correction": self.correction,
             "headline": self.headline,
@@ -49,27 +49,9 @@ class Bound:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Bound:
-        """The inverse of to_json."""
-        return cls(
-            parameter=data["parameter"],
-            delta=data.get("delta"),
-            value=float(data["value"]),
-            confidence=float(data["confidence"]),
-            method=data["method"],
-            correction=data["correction"],
-            headline=bool(data["headline"]),
-            theorem=data.get("theorem", ""),
-            assumptions=tuple(data.get("assumptions", ())),
-        )
-
-
-def floor_to(value: float, digits: int) -> float:
-    """Round towards the smaller claim."""
-    if not math.isfinite(value):
-        return value
-    scale = 10.0**digits
-    return math.floor(value * scale) / scale
+    def from_json(cls, data: Mapping[str, Any]) -> Bound:
+        """The inverse of to_json; InputError if a type or a range is wrong."""
+        return cls(**result_form.checked_bound(result_form.Field(data, "the bound")))
 
 
 @dataclass(frozen=True)
@@ -126,34 +108,28 @@ class Result:
         return out
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Result:
-        """The inverse of to_json; InputError if the data are not a result of schema 1."""
-        if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
-            found = data.get("schema") if isinstance(data, Mapping) else type(data).__name__
-            raise InputError(f"Not a divulge result of schema {SCHEMA}. Found {found!r}.")
-        try:
-            verdict = data["verdict"]
-            return cls(
-                game=str(data["game"]),
-                verdict=Verdict(
-                    str(verdict["status"]),
-                    bool(verdict["robust"]),
-                    str(verdict["sentence"]),
-                    tuple(verdict.get("reasons", ())),
-                ),
-                bounds=tuple(Bound.from_json(b) for b in data["bounds"]),
-                measurements=data.get("measurements", {}),
-                trials=data.get("trials", {}),
-                diagnostics=data.get("diagnostics", {}),
-                provenance=data.get("provenance", {}),
-                posterior=data.get("posterior"),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"The result is damaged: {error!r} is missing or wrong.") from error
+    def from_json(cls, data: Mapping[str, Any], where: str = "the result") -> Result:
+        """The inverse of to_json; InputError with the place of what no result of schema 1 holds."""
+        schema = data.get("schema") if isinstance(data, Mapping) else None
+        if isinstance(schema, bool) or schema != SCHEMA:
+            found = schema if isinstance(data, Mapping) else type(data).__name__
+            raise InputError(f"Not a divulge result of schema {SCHEMA}. Found {found!r:.60}.")
+        strict_json.check(data, where)
+        whole = result_form.Field(data)
+        return cls(
+            game=whole.at("game").text(),
+            verdict=Verdict(**result_form.checked_verdict(whole.at("verdict"))),
+            bounds=tuple(Bound(**b) for b in result_form.checked_bounds(whole.at("bounds"))),
+            measurements=result_form.checked_measurements(whole.maybe("measurements", {})),
+            trials=whole.maybe("trials", {}).mapping(),
+            diagnostics=result_form.checked_diagnostics(whole.maybe("diagnostics", {})),
+            provenance=whole.maybe("provenance", {}).mapping(),
+            posterior=result_form.checked_posterior(whole.maybe("posterior", None)),
+        )
 
     def dumps(self) -> str:
         """The JSON text."""
-        return json.dumps(self.to_json(), indent=2, allow_nan=False, ensure_ascii=False)
+        return json_text(json.dumps(self.to_json(), indent=2, allow_nan=False, ensure_ascii=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the JSON file, whole or not at all."""
@@ -162,15 +138,7 @@ class Result:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Read a JSON file written by save or ``--out``."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"Cannot read {os.fspath(path)}: {error}.") from error
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{os.fspath(path)} is not JSON: {error}.") from error
-        return cls.from_json(data)
+        return cls.from_json(strict_json.load(path), os.fspath(path))
 
     def __str__(self) -> str:
         from divulge.report import terminal
@@ -194,34 +162,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file through a temporary one beside it, so that it is whole or absent."""
-    write_bytes(path, text.encode("utf-8"))
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary file beside ``path`` that takes its place unless something fails."""
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(f"Cannot write {target}: {error.strerror or error}.") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file through a temporary one beside it; InputError if the place is not writable."""
-    with replacing(path) as place:
-        place.write_bytes(data)

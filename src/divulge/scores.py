@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,11 +29,11 @@ from divulge.chunked import Chunks
 from divulge.errors import InputError, require
 from divulge.models.identity import by_answers, identity
 from divulge.pieces import Pieces, digest
-from divulge.result import replacing
 from divulge.stored import PARQUET
 from divulge.tables import Frame
 from divulge.threads import single
 from divulge.work import SERIAL, Engine
+from divulge.writing import replacing, require_not_among
 
 Array = npt.NDArray[np.float64]
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -116,6 +117,7 @@ def score(
     if out is not None:
         kind = Path(out).suffix.lower()
         require(kind in (*PARQUET, ".csv"), f"{out} must end in .parquet or .csv.")
+        require_not_among(out, (data, members, nonmembers, population))
     question = Question(
         target=model,
         features=(features,) if isinstance(features, str) else tuple(features),
@@ -289,18 +291,15 @@ def _write(out: Path, parts: Iterable[Frame], job: Job) -> None:
         "attacks": {a: {"lower_is_member": registry.find(a).lower_is_member} for a in job.attacks},
     }
     parquet = out.suffix.lower() in PARQUET
-    with replacing(out) as place:
+    with replacing(out) as place, ExitStack() as opened:
         writer: Any = None
-        try:
-            for part in parts:
-                table = part.to_arrow()
+        for part in parts:
+            table = part.to_arrow()
+            try:
                 if writer is None:
                     schema = table.schema.with_metadata({"divulge": json.dumps(about)})
                     kind = pyarrow.parquet.ParquetWriter if parquet else pyarrow.csv.CSVWriter
-                    writer = kind(place, schema)
+                    writer = opened.enter_context(kind(place, schema))
                 writer.write_table(table.cast(schema))
-        except pa.ArrowException as error:
-            raise InputError(f"Cannot write {out}: {error}") from error
-        finally:
-            if writer is not None:
-                writer.close()
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"Cannot write {out}: {error}") from error

@@ -288,7 +288,7 @@ def test_files_appear_together_or_not_at_all(data, tmp_path):
     data.to_parquet(source)
     made = canaries.plan(source, count=30, strategy="random", id="key", rng=0)
     gone = tmp_path / "nowhere" / "plan.json"
-    with pytest.raises(InputError, match="Cannot write"):
+    with pytest.raises(InputError, match="There is no folder"):
         canaries.write_plan(made, source, out=gone, records=tmp_path / "in.parquet")
     assert [p.name for p in tmp_path.iterdir()] == ["data.parquet"]
     out, kept = tmp_path / "plan.json", tmp_path / "in.csv"

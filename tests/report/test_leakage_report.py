@@ -10,6 +10,7 @@ import pytest
 from markup import Page
 from sample import HOSTILE
 
+from divulge import rounding
 from divulge.games.leakage import leakage
 from divulge.report import html, leakage_charts, wording
 from divulge.report.sections import sections
@@ -68,7 +69,7 @@ def test_the_terminal_shows_each_figure_once(result: Result) -> None:
         assert said.count(phrase) == 1
     assert "Measured" not in said
     top = result.diagnostics["most_exposed"][0]
-    assert re.search(rf"^{top['id']} +{top['leakage']:.4g}", said, re.MULTILINE)
+    assert re.search(rf"^{top['id']} +{rounding.short(top['leakage'])}", said, re.MULTILINE)
 
 
 def test_nothing_is_said_of_other_games(result: Result) -> None:

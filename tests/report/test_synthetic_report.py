@@ -253,7 +253,7 @@ def test_the_terminal_says_what_was_measured() -> None:
         "What the model adds (epsilon~) 2.437",
         f"epsilon~ is {MEANING}.",
         "Spread over 3 repeats",
-        "epsilon~ 2.445 (2.045 to 2.845)",
+        "epsilon~ 2.445 (2.045 to 2.846)",
         "Mean and 95% t-interval: a spread, not a bound.",
         "O(1): the loss on real non-members, taken to be alike 2.1",
         "c_lb on real non-members 0",
@@ -271,7 +271,7 @@ def test_the_terminal_may_be_narrow() -> None:
         lines = result_text(synthetic(), width).splitlines()
         assert max(map(len, lines)) <= width
     joined = " ".join(result_text(synthetic(), 60).split())
-    for part in ("(c_lb) 0.312", "{c + epsilon}_lb) 2.75", "0.304 (-0.096 to 0.704)"):
+    for part in ("(c_lb) 0.312", "{c + epsilon}_lb) 2.75", "0.304 (-0.096 to 0.705)"):
         assert part in joined
 
 

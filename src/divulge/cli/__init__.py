@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import typer
 
@@ -15,20 +14,18 @@ from divulge.cli import (
     canaries,
     check,
     demo,
+    failures,
     leakage,
     membership,
-    quoting,
     report,
     retraining,
     score,
     selftest,
     synthetic,
 )
-from divulge.errors import DivulgeError, one_line
 
 app = typer.Typer(
     name="divulge",
-    cls=quoting.Commands,
     help="How much does a trained model give away about its training records?",
     no_args_is_help=True,
     add_completion=False,
@@ -47,23 +44,28 @@ def _root(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
+    debug: bool = typer.Option(
+        False, failures.DEBUG, help="Print the traceback of an error. May stand anywhere."
+    ),
 ) -> None:
-    pass
+    """Exit code 0: done; 1: a claim is refuted, or the self-test convicts; 2: bad input; 3: nothing
+    can be concluded; 4: unexpected error.
+    """
 
 
-app.command("score")(score.command)
-app.command("membership")(membership.command)
-app.command("attribute")(attribute.command)
-app.command("synthetic")(synthetic.command)
-app.command("retraining")(retraining.command)
-app.command("leakage")(leakage.command)
+app.command("score")(failures.guarded(score.command))
+app.command("membership")(failures.guarded(membership.command))
+app.command("attribute")(failures.guarded(attribute.command))
+app.command("synthetic")(failures.guarded(synthetic.command))
+app.command("retraining")(failures.guarded(retraining.command))
+app.command("leakage")(failures.guarded(leakage.command))
 app.add_typer(canaries.app, name="canaries")
-app.command("demo")(demo.command)
-app.command("attacks")(attacks.command)
-app.command("check")(check.command)
-app.command("report")(report.command)
-app.command("bound")(bound.command)
-app.command("selftest")(selftest.command)
+app.command("demo")(failures.guarded(demo.command))
+app.command("attacks")(failures.guarded(attacks.command))
+app.command("check")(failures.guarded(check.command))
+app.command("report")(failures.guarded(report.command))
+app.command("bound")(failures.guarded(bound.command))
+app.command("selftest")(failures.guarded(selftest.command))
 
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -71,25 +73,10 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def main() -> None:
-    """Run the command line; a known error is one message on stderr and its exit code."""
+    """Run the command line; whatever goes wrong is one message on stderr and its exit code."""
+    words, debug = failures.wanted(sys.argv[1:])
     try:
-        sys.exit(app(standalone_mode=False))
-    except DivulgeError as error:
-        print(f"divulge: {one_line(quoting.safe(str(error)))}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except _UsageError as error:
-        sys.exit(_misused(error))
-    except KeyboardInterrupt:
-        print("divulge: interrupted", file=sys.stderr)
-        sys.exit(130)
-
-
-def _misused(error: Any) -> int:
-    """One line on a command line that cannot be read; the help where no command was given."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()
-        return 2
-    path = error.ctx.command_path if error.ctx is not None else "divulge"
-    said = one_line(error.format_message()).rstrip(".")
-    print(f"divulge: {said}. See {path} --help.", file=sys.stderr)
-    return 2
+        code = app(args=words, prog_name="divulge", standalone_mode=False)
+    except BaseException as error:
+        code = failures.stop(error, debug=debug)
+    sys.exit(code)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from divulge.cli import output
+
 
 def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
@@ -20,7 +22,7 @@ def command(
 
     added, problems = registry.plug_ins()
     for problem in problems:
-        typer.echo(f"divulge: {problem}", err=True)
+        output.say(f"divulge: {problem}", err=True)
     attacks = (*registry.BUILT_IN, *added)
     if as_json:
         listed = [

@@ -57,6 +57,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Audit what a model gives away about the labels of its training records.
 
@@ -67,7 +68,12 @@ def command(
     from divulge.games.provenance import DELTAS
     from divulge.report import progress
 
-    output.check(report, claim)
+    output.check(
+        (output.result_file(out), output.page(report)),
+        (table, data, heldout, model, proxy_model),
+        claim=claim,
+        overwrite=overwrite,
+    )
     require((table is None) != (data is None), "Give one table: as the argument, or as --data.")
     loaded = [
         where and opening.source(where, trust, allow_pickle, with_).raw()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import options, output
+from divulge.cli import failures, options, output
 
 app = typer.Typer(
     help="Canaries: include records by coin flips before training, audit the model afterwards.",
@@ -16,6 +16,7 @@ app = typer.Typer(
 
 
 @app.command("plan")
+@failures.guarded
 def plan_command(
     data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records at hand.")],
     records: Annotated[
@@ -59,7 +60,7 @@ def plan_command(
         ),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over a plan that exists.")
+        bool, typer.Option("--overwrite", help="Write over files that exist.")
     ] = False,
 ) -> None:
     """Choose canaries, flip a coin for each, and write the records to train on.
@@ -67,29 +68,45 @@ def plan_command(
     The plan holds the truths: keep it from whoever scores or attacks the model.
     """
     from divulge.games import canaries as game
+    from divulge.report import progress
     from divulge.tables import file_sha256
 
-    made = game.plan(
+    game.reserve_plan(
         data,
-        count=count,
-        strategy=strategy,
-        features=output.words(features),
-        id=id_,
-        reference=reference,
-        gradients=tuple(gradients or ()),
-        noise=noise,
-        averaged=averaged,
-        probability=probability,
-        rng=seed,
+        reference,
+        *(gradients or ()),
+        out=out,
+        records=records,
+        canaries=canaries,
+        overwrite=overwrite,
     )
-    game.write_plan(made, data, out=out, records=records, canaries=canaries, overwrite=overwrite)
-    typer.echo(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
-    typer.echo(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
-    typer.echo(f"{out} holds the truths: keep it, and the seed, from whoever makes the scores.")
-    typer.echo(f"sha256 of {out.name}: {file_sha256(out)}")
+    with progress.stages() as advance:
+        made = game.plan(
+            data,
+            count=count,
+            strategy=strategy,
+            features=output.words(features),
+            id=id_,
+            reference=reference,
+            gradients=tuple(gradients or ()),
+            noise=noise,
+            averaged=averaged,
+            probability=probability,
+            rng=seed,
+            progress=advance,
+        )
+        advance("writing", 1, 2)
+        game.write_plan(
+            made, data, out=out, records=records, canaries=canaries, overwrite=overwrite
+        )
+    output.say(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
+    output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
+    output.say(f"{out} holds the truths: keep it, and the seed, from whoever makes the scores.")
+    output.say(f"sha256 of {out.name}: {file_sha256(out)}")
 
 
 @app.command("audit")
+@failures.guarded
 def audit_command(
     plan: Annotated[Path, typer.Argument(help="The plan, written before training.")],
     scores: Annotated[Path, typer.Argument(help="Parquet or CSV: an id and scores per canary.")],
@@ -110,6 +127,7 @@ def audit_command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model from the scores of its canaries.
 
@@ -117,18 +135,26 @@ def audit_command(
     """
     from divulge.games import canaries as game
     from divulge.games.provenance import DELTAS
+    from divulge.report import progress
 
-    output.check(report, claim)
-    result = game.audit(
-        plan,
-        scores,
-        score=output.words(score),
-        id=id_,
-        lower_is_member=lower_is_member,
-        deltas=tuple(delta) if delta else DELTAS,
-        error=error,
-        ignore_others=ignore_others,
-        rng=seed,
-        command=output.command_line(),
+    output.check(
+        (output.result_file(out), output.page(report)),
+        (plan, scores),
+        claim=claim,
+        overwrite=overwrite,
     )
+    with progress.stages() as advance:
+        result = game.audit(
+            plan,
+            scores,
+            score=output.words(score),
+            id=id_,
+            lower_is_member=lower_is_member,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            ignore_others=ignore_others,
+            rng=seed,
+            command=output.command_line(),
+            progress=advance,
+        )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)

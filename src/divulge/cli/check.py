@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from divulge.cli import output
+
 
 def command(
     result: Annotated[Path, typer.Argument(help="A result written with --out.")],
@@ -20,5 +22,5 @@ def command(
     from divulge.result import Result
 
     judgement = judge(Result.load(result), Claim.parse(claim))
-    typer.echo(judgement.sentence)
+    output.say(judgement.sentence)
     raise typer.Exit(judgement.exit_code)

@@ -7,21 +7,22 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
 
 
 def command(
     report: Annotated[Path, typer.Option(help="The HTML report to write.")] = Path("report.html"),
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON too.")] = None,
     seed: Annotated[int, typer.Option(help="Fixes the model, the draw and the order.")] = 0,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Train a small model on one part of a real survey and audit it with another part."""
     from divulge.demo import run
     from divulge.report import progress
 
-    output.check(report, None)
+    output.check((output.result_file(out), output.page(report)), (), overwrite=overwrite)
     with progress.stages() as advance:
         shown = run(seed=seed, progress=advance)
     typer.echo(shown.story)
     output.deliver(shown.result, as_json=False, out=out, report=report)
-    typer.echo(f"Open {report} in a browser: {shown.look_at}")
+    output.say(f"Open {report} in a browser: {shown.look_at}")

@@ -59,6 +59,7 @@ def command(
     result: options.Out = None,
     as_json: options.AsJson = False,
     report: options.Report = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Rank records by what the best attack would learn of them from a released mean.
 
@@ -68,7 +69,11 @@ def command(
     from divulge.games import leakage as game
     from divulge.report import progress
 
-    output.check(report, None)
+    output.check(
+        (output.table(out), output.result_file(result, "--result"), output.page(report)),
+        (data, reference),
+        overwrite=overwrite,
+    )
     with progress.stages() as advance:
         found = game.leakage(
             data,
@@ -90,5 +95,5 @@ def command(
             progress=advance,
         )
     if out is not None:
-        typer.echo(f"Wrote {out}", err=True)
+        output.say(f"Wrote {out}", err=True)
     output.deliver(found, as_json=as_json, out=result, report=report)

@@ -82,6 +82,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Audit what a model gives away about its members, from a table of scores or a model.
 
@@ -92,7 +93,12 @@ def command(
     from divulge.games.provenance import DELTAS
     from divulge.report import progress
 
-    output.check(report, claim)
+    output.check(
+        (output.result_file(out), output.page(report)),
+        (table, members, nonmembers, heldout, model),
+        claim=claim,
+        overwrite=overwrite,
+    )
     with progress.stages() as advance:
         result = membership(
             table,

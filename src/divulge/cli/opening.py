@@ -11,6 +11,7 @@ import typer
 
 from divulge import addresses
 from divulge.errors import InputError
+from divulge.visible import one_line
 
 if TYPE_CHECKING:
     from divulge.models.source import Source
@@ -79,7 +80,7 @@ def kept(cache: Path | None, sources: Sequence[Source]) -> Path | None:
         why = unnamed(source)
         if why is not None:
             source.open()  # what is wrong with a model is said alone
-            typer.echo(f"Its answers are not kept: {why} {KEEP}", err=True)
+            typer.echo(one_line(f"Its answers are not kept: {why} {KEEP}"), err=True)
             return None
     return cache
 

@@ -51,6 +51,12 @@ CACHE = Path(".divulge")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Out = Annotated[Path | None, typer.Option(help="Write the result as JSON.")]
 Report = Annotated[Path | None, typer.Option(help="Write the report as HTML.")]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Write over existing files that are not earlier results of this kind."
+    ),
+]
 Claim = Annotated[
     str | None,
     typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),

@@ -4,24 +4,82 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from divulge import addresses
 from divulge.result import Result
+from divulge.visible import one_line
+from divulge.writing import Output, reserve
+
+_GENERATOR = b'<meta name="generator" content="divulge">'
 
 
-def check(report: Path | None, claim: str | None) -> None:
+def check(
+    outputs: Iterable[Output],
+    inputs: Iterable[Any],
+    *,
+    claim: str | None = None,
+    overwrite: bool = False,
+) -> None:
     """What can be wrong with the outputs is said before the work, not after it."""
+    outputs = list(outputs)
     if claim is not None:
         from divulge.claims import Claim
 
         Claim.parse(claim)
-    if report is not None:
+    if any(o.path is not None and o.replaces is _is_page for o in outputs):
         from divulge.report import html
 
         html.require_charts()
+    reserve(outputs, inputs, overwrite=overwrite)
+
+
+def result_file(path: Path | None, option: str = "--out") -> Output:
+    """A result as JSON; it may take the place of an earlier one."""
+    return Output(option, path, _is_result)
+
+
+def page(path: Path | None, option: str = "--report") -> Output:
+    """A report as HTML; it may take the place of an earlier one."""
+    return Output(option, path, _is_page)
+
+
+def table(path: Path | None, option: str = "--out") -> Output:
+    """A table of ours; it may take the place of an earlier one that says so (Parquet)."""
+    return Output(option, path, _is_table)
+
+
+def _is_result(path: Path) -> bool:
+    from divulge import strict_json
+    from divulge.errors import InputError
+
+    try:
+        data = strict_json.load(path)
+    except InputError:
+        return False
+    return isinstance(data, dict) and {"schema", "game", "verdict", "bounds"} <= data.keys()
+
+
+def _is_page(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return _GENERATOR in stream.read(4096)
+    except OSError:
+        return False
+
+
+def _is_table(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        return b"divulge" in (pyarrow.parquet.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def command_line() -> str:
@@ -34,6 +92,11 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """One line, with nothing in it that a terminal would obey."""
+    typer.echo(one_line(text), err=err)
+
+
 def deliver(
     result: Result,
     *,
@@ -42,23 +105,22 @@ def deliver(
     report: Path | None,
     claim: str | None = None,
 ) -> None:
-    """Write the files first, then print; exit code 3 where nothing can be concluded."""
+    """Write the files, the JSON first, then print; exit code 3 where nothing can be concluded."""
+    if out is not None:
+        result.save(out)
+        say(f"Wrote {out}", err=True)
     if report is not None:
         from divulge.claims import Claim, described
         from divulge.report import html
 
         drawn = described(result, Claim.parse(claim)) if claim else None
         html.write(result, report, claim=drawn)
-    if out is not None:
-        result.save(out)
+        say(f"Wrote {report}", err=True)
     if as_json:
         typer.echo(result.dumps())
     else:
         from divulge.report import terminal
 
         terminal.print_result(result)
-    for path in (out, report):
-        if path is not None:
-            typer.echo(f"Wrote {path}", err=True)
     if result.verdict.status == "cannot conclude":
         raise typer.Exit(3)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
-
-import typer.core
 
 from divulge import addresses
 
@@ -18,29 +15,3 @@ def safe(text: str) -> str:
             if len(form) > 1:
                 text = text.replace(form, "")
     return addresses.without_queries(text)
-
-
-class Commands(typer.core.TyperGroup):
-    """The group of all commands; a usage error quotes what was typed, so it is made safe first."""
-
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Read the options of the group itself."""
-        try:
-            return super().make_context(*args, **kwargs)
-        except Exception as error:
-            _clean(error)
-            raise
-
-    def invoke(self, ctx: Any) -> Any:
-        """Read the options of a command, and run it."""
-        try:
-            return super().invoke(ctx)
-        except Exception as error:
-            _clean(error)
-            raise
-
-
-def _clean(error: Exception) -> None:
-    message = getattr(error, "message", None)
-    if isinstance(message, str):
-        error.message = safe(message)  # type: ignore[attr-defined]

@@ -57,6 +57,7 @@ def command(
             help="A claim to hold against the bounds in the report: epsilon=8,delta=1e-5."
         ),
     ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.
 
@@ -67,7 +68,12 @@ def command(
     from divulge.games.retraining import audit
     from divulge.report import progress
 
-    output.check(report, claim)
+    output.check(
+        (output.result_file(out), output.page(report)),
+        (table,),
+        claim=claim,
+        overwrite=overwrite,
+    )
     with progress.stages() as advance:
         result = audit(
             table,

@@ -62,6 +62,7 @@ def command(
     n_jobs: options.NJobs = 1,
     backend: options.Backend = "loky",
     address: options.Address = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Ask a model about records and write one score per attack and record.
 
@@ -75,6 +76,10 @@ def command(
         return opening.source(where, trust, allow_pickle, with_, cache_key)
 
     shadows = [_shadow(given) for given in shadow or ()]
+    models = (model, *(reference or ()), *(where for where, _ in shadows))
+    output.check(
+        (output.table(out),), (data, members, nonmembers, population, *models), overwrite=overwrite
+    )
     target, references = source(model), [source(r) for r in reference or ()]
     beside = [source(where) for where, _ in shadows]
     folder = opening.kept(None if no_cache else cache, [target, *references, *beside])
@@ -99,7 +104,7 @@ def command(
             engine=Engine(backend, n_jobs, address),
             progress=advance,
         )
-    typer.echo(f"Wrote {out}", err=True)
+    output.say(f"Wrote {out}", err=True)
 
 
 def _shadow(given: str) -> tuple[str, str]:

@@ -61,6 +61,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model with members alone: generated records stand in for non-members.
 
@@ -71,7 +72,12 @@ def command(
     from divulge.models.identity import identity
     from divulge.report import progress
 
-    output.check(report, claim)
+    output.check(
+        (output.result_file(out), output.page(report)),
+        (members, generated, nonmembers, model),
+        claim=claim,
+        overwrite=overwrite,
+    )
     if model is not None and label is None:
         raise InputError("A model file needs --label: the column that the target predicts.")
     target, fingerprint = None, None

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from divulge import rounding
 from divulge.bounds import betting, repeated
 from divulge.curves import Gaussian
 from divulge.games import attribute_bounds, measures
@@ -294,7 +295,7 @@ def _verdict(
             "cannot conclude", False, "Nothing can be concluded.", (unattributed, *others)
         )
     leaking = _claimed(bounds)
-    sure = f"{100 * (1 - context.rule.error):g}%"
+    sure = rounding.confidence(context.rule.error)
     what = repr(context.records.value)
     if not leaking:
         sentence = (
@@ -362,15 +363,15 @@ def _reasons(
         )
     if gamma_star is not None and gamma_star < ROBUST_ODDS:
         reasons.append(
-            f"An error of the proxy with an odds ratio of {gamma_star:.2f} would explain the "
-            f"finding away; robust needs at least {ROBUST_ODDS:g}."
+            f"An error of the proxy with an odds ratio of {rounding.at_least(gamma_star, 2)} would "
+            f"explain the finding away; robust needs at least {ROBUST_ODDS:g}."
         )
     if context.records.overlap is not None:
         reasons.append(context.records.overlap)
     if priors.c_lb:
         reasons.append(
             f"A baseline that does not see the model beats the corrected proxy by "
-            f"{priors.c_lb:.2f} in log-odds: some error of the proxy is left."
+            f"{rounding.short(priors.c_lb)} in log-odds: some error of the proxy is left."
         )
     return reasons + warnings
 

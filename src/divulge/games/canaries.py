@@ -9,26 +9,28 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge import rounding, tables
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.games import canary_plan, corrections, measures, scoring
 from divulge.games.canary_plan import LEAST, Name, Plan, plan
 from divulge.games.findings import findings_in_words
 from divulge.games.provenance import DELTAS, versions
-from divulge.result import Bound, Result, Verdict, floor_to, write_bytes
+from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import adjust
 from divulge.tables import Frame
 from divulge.threads import single
 from divulge.trials import check_scores
+from divulge.writing import Output, reserve, write_all
 
 __all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
 
@@ -67,31 +69,40 @@ def write_plan(
     All files appear, whole, or none. A plan that exists already is not written over unless asked:
     a model may have been trained by it.
     """
-    paths = [Path(p) for p in (out, records, canaries) if p is not None]
-    require(len({p.absolute() for p in paths}) == len(paths), "The outputs need different names.")
-    if Path(out).exists() and not overwrite:
-        raise InputError(
-            f"{out} exists already, and a model may have been trained by it. Give another name, "
-            "or --overwrite."
-        )
+    reserve_plan(data, out=out, records=records, canaries=canaries, overwrite=overwrite)
     kept = made.records(data)
     files = {Path(records): canary_plan.table_bytes(kept, records)}
     if canaries is not None:
         files[Path(canaries)] = canary_plan.table_bytes(made.canaries(data), canaries)
     made = replace(made, details={**made.details, "records_to_train_on": len(kept)})
     files[Path(out)] = made.dumps().encode("utf-8")
-    staged: list[Path] = []
-    try:
-        for path, content in files.items():
-            stage = path.with_name(f".{path.name}.new")
-            write_bytes(stage, content)
-            staged.append(stage)
-        for stage, path in zip(staged, files, strict=True):
-            os.replace(stage, path)
-    finally:
-        for stage in staged:
-            stage.unlink(missing_ok=True)
+    write_all(files)
     return made
+
+
+def reserve_plan(
+    *inputs: Any,
+    out: str | os.PathLike[str],
+    records: str | os.PathLike[str],
+    canaries: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """InputError unless the three files can be written and none of them is an input."""
+    if _occupied(out) and not overwrite:
+        raise InputError(
+            f"{out} exists already, and a model may have been trained by it. Give another name, "
+            "or --overwrite."
+        )
+    named = {"--out": out, "--records": records, "--canaries": canaries}
+    outputs = [Output(option, Path(p)) for option, p in named.items() if p is not None]
+    reserve(outputs, inputs, overwrite=overwrite)
+
+
+def _occupied(path: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 @single
@@ -107,6 +118,7 @@ def audit(
     ignore_others: bool = False,
     rng: int = 0,
     command: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """What the scores of the canaries prove about the training run.
 
@@ -145,6 +157,7 @@ def audit(
         deltas=deltas,
         error=error,
         seed=rng,
+        progress=progress,
     )
     return replace(
         result,
@@ -163,8 +176,11 @@ def audit_trials(
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
     seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """The audit of scored coin flips: one row of ``score`` and one truth per canary."""
+    tell = progress or (lambda stage, done, total: None)
+    tell("bounds", 0, 1)
     rng = np.random.default_rng(seed)
     columns = score.reshape(truth.size, -1)
     prior = math.log(probability) - math.log1p(-probability)
@@ -183,6 +199,7 @@ def audit_trials(
         error=error,
         corrections=("balanced", "prior"),
         rng=rng,
+        progress=partial(tell, "bets"),
     )
     fair = probability == 0.5
     bounds = tuple(_stated(b, fair) for b in audited.bounds)
@@ -234,7 +251,7 @@ def _stated(bound: Bound, fair: bool) -> Bound:
 
 def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
     leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
-    sure = f"{100 * (1 - error):g}%"
+    sure = rounding.confidence(error)
     if not leaking:
         sentence = (
             f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import __version__, content, tables
+from divulge import __version__, content, strict_json, tables
 from divulge.arranged import Rows, order_of
 from divulge.errors import InputError, require, require_probability, require_seed
 from divulge.exposure.records import read_records
@@ -30,15 +30,17 @@ from divulge.exposure.selection import (
     rank_sum,
 )
 from divulge.games import coins
-from divulge.result import write_bytes
 from divulge.tables import Frame
 from divulge.threads import single
+from divulge.writing import write_bytes
 
 Array = npt.NDArray[np.float64]
 Name = int | str
 
 SCHEMA = 1
 KIND = "divulge canary plan"
+LARGEST = 1 << 30
+"""Bytes of a plan: about ten million canaries."""
 WARNING = (
     "This file holds the truths of the audit: which canaries were included. Keep it, and the seed, "
     "from everybody who scores or attacks the model until the scores are final."
@@ -130,13 +132,7 @@ class Plan:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:
         """Read plan.json; InputError says what is wrong with it."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"Cannot read {os.fspath(path)}: {error}.") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{os.fspath(path)} is not JSON: {error}.") from error
-        return cls.from_json(data, os.fspath(path))
+        return cls.from_json(strict_json.load(path, LARGEST), os.fspath(path))
 
     @classmethod
     def from_json(cls, data: Any, where: str = "the plan") -> Plan:
@@ -202,6 +198,7 @@ def plan(
     averaged: float | None = None,
     probability: float = 0.5,
     rng: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Plan:
     """Choose canaries among the records of ``data`` and flip a coin for each.
 
@@ -236,6 +233,8 @@ def plan(
         not (len(gradients) > 0 and reference is not None),
         "Gradients are measured from each other: give --gradients or --reference, not both.",
     )
+    if progress is not None:
+        progress("choosing canaries", 0, 2)
     seed = coins.secret_seed() if rng is None else int(rng)
     order = order_of(frame, frame.columns)  # the plan is the same however the data are sorted
     digest = content.digest(frame, frame.columns)

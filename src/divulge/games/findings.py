@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from divulge import rounding
 from divulge.errors import CannotConclude
 from divulge.games import corrections, measures, uncertainty
 from divulge.games.draw import Draw
@@ -179,7 +180,7 @@ def _verdict(
 ) -> Verdict:
     headline = [b for b in bounds if b.headline]
     leaking = [b for b in headline if floor_to(b.value, 3) > 0.0]
-    sure = f"{100 * (1 - context.error):g}%"
+    sure = rounding.confidence(context.error)
     if not leaking:
         sentence = nothing_proved(context.error)
         reasons = _reasons(context, adjusted, None, control)
@@ -201,8 +202,8 @@ def _verdict(
 def nothing_proved(error: float) -> str:
     """The verdict where no bound is above 0."""
     return (
-        f"No evidence of a leak: with {100 * (1 - error):g}% confidence nothing above zero could "
-        "be proved. This is not a proof of privacy."
+        f"No evidence of a leak: with {rounding.confidence(error)} confidence nothing above zero "
+        "could be proved. This is not a proof of privacy."
     )
 
 
@@ -211,8 +212,8 @@ def weak_odds(gamma_star: float) -> str | None:
     if gamma_star >= ROBUST_ODDS:
         return None
     return (
-        f"An unmeasured shift with an odds ratio of {gamma_star:.2f} would explain the finding "
-        f"away; robust needs at least {ROBUST_ODDS:g}."
+        f"An unmeasured shift with an odds ratio of {rounding.at_least(gamma_star, 2)} would "
+        f"explain the finding away; robust needs at least {ROBUST_ODDS:g}."
     )
 
 
@@ -220,8 +221,8 @@ def findings_in_words(leaking: list[Bound]) -> str:
     """The proven bounds as a list in words, rounded down."""
     parts = []
     for b in leaking:
-        name = b.parameter if b.delta is None else f"epsilon at delta {b.delta:g}"
-        parts.append(f"{name} is at least {floor_to(b.value, 3):.3f}")
+        name = b.parameter if b.delta is None else f"epsilon at delta {rounding.exact(b.delta)}"
+        parts.append(f"{name} is at least {rounding.at_least(b.value)}")
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
@@ -243,13 +244,13 @@ def _reasons(
         reasons.append(weak)
     if adjusted.c_lb:
         reasons.append(
-            f"A baseline that does not see the model beats the propensities by {adjusted.c_lb:.2f} "
-            "in log-odds: some shift is left."
+            "A baseline that does not see the model beats the propensities by "
+            f"{rounding.short(adjusted.c_lb)} in log-odds: some shift is left."
         )
     if control:
         reasons.append(
-            f"A reference model that never saw the members shows an epsilon of {control:.2f}: "
-            "residual confounding."
+            "A reference model that never saw the members shows an epsilon of "
+            f"{rounding.short(control)}: residual confounding."
         )
     return reasons
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge import __version__, tables
 from divulge.arranged import Rows, order_of, rows_named
 from divulge.errors import InputError, require, require_probability
 from divulge.exposure import binary, scores
@@ -25,8 +25,9 @@ from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covari
 from divulge.exposure.defences import solve_noise, solve_rate
 from divulge.exposure.scores import Release
 from divulge.games import leakage_findings
-from divulge.result import Result, write_bytes
+from divulge.result import Result
 from divulge.threads import single
+from divulge.writing import require_not_among, write_bytes
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -138,7 +139,7 @@ def leakage(
     """
     wanted = Wanted(tuple(deltas), tuple(fprs), advantage, percentile)
     noise_, rate_ = checked_mechanism(mechanism, noise, rate)
-    target = None if out is None else checked_table(out)
+    target = None if out is None else checked_table(out, (data, reference))
     advance = progress or (lambda stage, done, total: None)
     read = read_tables(data, reference, features, id, drop_constant)
     rows = read.data.matrix
@@ -153,8 +154,6 @@ def leakage(
     measured = measure(rows, model, release, wanted)
     if release.noise == 0.0 and binary.binary_columns(rows, read.reference.matrix).all():
         measured = add_exact(measured, rows, model, release, wanted)
-    if target is not None:
-        write_table(measured.table(read.ids), target)
     advance(STAGES[2], 2, len(STAGES))
     defences = solve(rows, model, release, wanted, measured)
     advance(STAGES[3], 3, len(STAGES))
@@ -162,12 +161,15 @@ def leakage(
         rows, read.reference.matrix, model, release, measured.leakage, measured.order
     )
     advance(STAGES[3], 4, len(STAGES))
-    return leakage_findings.result(
+    found = leakage_findings.result(
         read,
         measured,
         leakage_findings.Setting(mechanism, release, model, wanted, defences, similar),
         command=command,
     )
+    if target is not None:
+        write_table(measured.table(read.ids), target)
+    return found
 
 
 def checked_mechanism(
@@ -302,12 +304,13 @@ def solve(
     }
 
 
-def checked_table(path: str | os.PathLike[str]) -> Path:
+def checked_table(path: str | os.PathLike[str], inputs: Sequence[Any] = ()) -> Path:
     """The place of the table; InputError unless its name says Parquet or CSV."""
     target = Path(path)
     if target.suffix.lower() not in (".parquet", ".pq", ".csv"):
         raise InputError(f"The table must be a .parquet or .csv file. Found {target.name!r}.")
     require(target.parent.is_dir(), f"There is no folder {target.parent}.")
+    require_not_among(target, inputs)
     return target
 
 
@@ -320,5 +323,6 @@ def write_table(table: Any, path: Path) -> None:
     if path.suffix.lower() == ".csv":
         pyarrow.csv.write_csv(table, buffer)
     else:
-        pyarrow.parquet.write_table(table, buffer)
+        marked = table.replace_schema_metadata({"divulge": __version__})
+        pyarrow.parquet.write_table(marked, buffer)
     write_bytes(path, buffer.getvalue())

@@ -15,6 +15,7 @@ from divulge.exposure.records import shared_rows
 from divulge.exposure.scores import Release
 from divulge.games.provenance import versions
 from divulge.result import Result, Verdict
+from divulge.rounding import short
 
 if TYPE_CHECKING:
     from divulge.games.leakage import Measured, Tables, Wanted
@@ -170,8 +171,8 @@ def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Ve
     sentence = (
         f"Through this {_named(setting)} the most exposed of {values.size:,} records "
         f"(id {read.ids[top].as_py()}) can be told in or out with an advantage of up to "
-        f"{values[top]:.3g}; the {goal['percentile']:g}th percentile is {goal['now']:.3g}, the "
-        f"median {percentile(values, 50.0):.3g}. {_remedy(goal)}"
+        f"{short(values[top])}; the {goal['percentile']:g}th percentile is {short(goal['now'])}, "
+        f"the median {short(percentile(values, 50.0))}. {_remedy(goal)}"
     )
     reasons = [EXACT_MODEL if measured.is_exact else MODEL, PLUG_IN]
     reasons += _not_normal(read, measured, setting)

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.curves import Gaussian
-from divulge.result import Bound, floor_to
+from divulge.result import Bound
+from divulge.rounding import at_least
 from divulge.trials import index_type, slices
 
 Array = npt.NDArray[np.float64]
@@ -82,6 +83,6 @@ def drawn_roc(
     mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
     if mu > 0.0:
         grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
-        label = f"mu at least {floor_to(mu, 3):.3f}"
+        label = f"mu at least {at_least(mu)}"
         out["proven"] = {"fpr": grid, "tpr": Gaussian(mu).tpr(grid), "label": label}
     return out

@@ -265,6 +265,8 @@ def _played(
         )
     except CannotConclude as reason:
         return seeds_.Played(context, rng, reason=str(reason))
+    if progress is not None:
+        progress("bounds", 0, 1)
     whole, counted = seeds_.audited(
         adjusted, seeds=seeds, deltas=deltas, error=error, corrections=corrections, rng=rng
     )

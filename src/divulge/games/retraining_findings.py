@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge import rounding
 from divulge.bounds.error_rates import draw_rates
 from divulge.bounds.posterior import Marginal, Posterior
 from divulge.bounds.priors import StrengthPrior
 from divulge.bounds.samplers import Draws, autocorrelation
 from divulge.games.error_counts import ErrorCounts
-from divulge.result import Bound, Verdict, floor_to
+from divulge.result import Bound, Verdict
 
 if TYPE_CHECKING:
     from divulge.games.retraining import Estimate
@@ -137,16 +138,17 @@ def verdict(
     low, high = found.interval(level)
     median = float(found.quantile(0.5))
     bound = bounds[0]
-    value = floor_to(bound.value, 3)
+    sure, at = rounding.share(bound.confidence), rounding.exact(found.delta)
     proved = (
-        f"With confidence {bound.confidence:.4g} epsilon at delta {found.delta:g} is at least "
-        f"{value:.3f}."
+        f"With confidence {sure} epsilon at delta {at} is at least "
+        f"{rounding.at_least(bound.value)}."
         if bound.value > 0.0
-        else f"No epsilon above 0 is proved at confidence {bound.confidence:.4g}."
+        else f"No epsilon above 0 is proved at confidence {sure}."
     )
     sentence = (
-        f"{proved} The posterior puts {level:.3g} of its probability between {low:.3g} and "
-        f"{high:.3g}, median {median:.3g}; that is a credible interval under the stated priors, "
+        f"{proved} The posterior puts {level:.3g} of its probability between "
+        f"{rounding.short(low)} and {rounding.rounded_up(high)}, median {rounding.short(median)}; "
+        "that is a credible interval under the stated priors, "
         "not a confidence bound."
     )
     reasons = []

@@ -21,6 +21,7 @@ from divulge.bounds import seeds as rules
 from divulge.games import corrections as corrections_
 from divulge.games.findings import Context
 from divulge.result import Bound, floor_to
+from divulge.rounding import at_least
 from divulge.shift.adjust import Adjusted
 
 Array = npt.NDArray[np.float64]
@@ -154,7 +155,7 @@ def spread(
         rows.append({**row, "combined": bound.value, "of_each_seed": values.tolist()})
         words.append(
             f"{name} {floor_to(low, 3):.3f} to {floor_to(high, 3):.3f}, combined "
-            f"{floor_to(bound.value, 3):.3f}"
+            f"{at_least(bound.value)}"
         )
     last = seed + len(proved) - 1
     return {

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 
+from divulge import rounding
 from divulge.bounds import closeness
 from divulge.bounds.closeness import Recall
 from divulge.games import findings, one_by_one
@@ -207,7 +208,7 @@ def _judged(
     setting: Setting,
 ) -> tuple[Verdict, Result]:
     """The verdict, and the bounds it rests on: what is left once real non-members have spoken."""
-    sure = f"{100 * (1 - setting.error):g}%"
+    sure = rounding.confidence(setting.error)
     status, sentence = beyond.verdict.status, beyond.verdict.sentence
     reasons, refusal = list(beyond.verdict.reasons), None
     finding = status == "leak" or (status == "no evidence" and bool(control and control.confirms))
@@ -231,10 +232,10 @@ def _judged(
         sentence = findings.nothing_proved(setting.error)
     if finding:
         reasons += _doubts(control, material)
-    numbers = {k: floor_to(v, 3) for k, v in measured.numbers().items()}
+    numbers = {k: rounding.at_least(v) for k, v in measured.numbers().items()}
     sentence += (
-        f" PANORAMIA measures epsilon~ = {numbers['epsilon_tilde']:.3f} "
-        f"({numbers['c_plus_epsilon_lb']:.3f} with the model, {numbers['c_lb']:.3f} without it, at "
+        f" PANORAMIA measures epsilon~ = {numbers['epsilon_tilde']} "
+        f"({numbers['c_plus_epsilon_lb']} with the model, {numbers['c_lb']} without it, at "
         f"{sure}): a measurement, not a bound, that holds if the generator is no worse than that."
     )
     return Verdict(status, status == "leak" and not reasons, sentence, tuple(reasons)), beyond
@@ -255,8 +256,8 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
     elif control.speaks:
         out.append(
             "Real non-members against generated records show an epsilon of "
-            f"{floor_to(control.epsilon, 3):.3f}, or a mu, where nothing can leak. That is a lower "
-            "bound on the mistake, so it cannot be deducted. `divulge membership` audits members "
+            f"{rounding.at_least(control.epsilon)}, or a mu, where nothing can leak. That is a "
+            "lower bound on the mistake, so it cannot be deducted. `divulge membership` audits members "
             "against real non-members, without a generator."
         )
     elif control.direct.measurements.get("c_lb"):

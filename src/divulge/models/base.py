@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge import tables
-from divulge.errors import InputError, one_line, require
+from divulge.errors import InputError, require
 from divulge.tables import Frame
 from divulge.threads import sized
+from divulge.visible import one_line
 
 Array = npt.NDArray[np.float64]
 Reads = Literal["features", "text", "rows"]

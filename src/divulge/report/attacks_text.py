@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from divulge.attacks.base import NEEDS, Attack
+from divulge.report.console import Screen, escape
 
 
 def print_attacks(attacks: Sequence[Attack], *, console: Console | None = None) -> None:
     """Name, needs, sign and paper of every attack, then what the needs mean."""
-    console = console or Console(highlight=False)
+    console = console or Screen()
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("attack", no_wrap=True)
     table.add_column("members", no_wrap=True)

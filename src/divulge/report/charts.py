@@ -33,12 +33,12 @@ from divulge.report.drawing import (
     marker,
     named_apart,
     numbers,
-    one_line,
     pairs,
     tooltip,
 )
-from divulge.report.wording import MEMBERSHIP, Words, finite
+from divulge.report.wording import MEMBERSHIP, Words, finite, number
 from divulge.result import floor_to
+from divulge.visible import one_line
 
 Diagnostics = Mapping[str, Any]
 
@@ -173,7 +173,13 @@ def _roc(
         names.append(f"{key}: {named}" if named else key)
         curves.append(pairs(curve.get("fpr"), curve.get("tpr")))
     rows: list[Row] = [
-        {"curve": names[kind], "kind": kind, "place": place, "accused": x, "recognised": y}
+        {
+            "curve": names[kind],
+            "kind": kind,
+            "place": place,
+            "accused": x,
+            "recognised": floor_to(y, 6),
+        }
         for kind, points in enumerate(curves)
         for place, (x, y) in enumerate(points)
         if x >= least and y >= least
@@ -267,7 +273,7 @@ def sensitivity(diagnostics: Diagnostics) -> Drawing | None:
     if star is not None and star > 1.0:
         # Gamma* is an odds ratio; the axis has log-odds.
         at, ends = math.log(star), [x for x, _ in points]
-        layers.append(marker(at, f"odds ratio {star:.3g}", min(ends), max(*ends, at)))
+        layers.append(marker(at, f"odds ratio {number(star)}", min(ends), max(*ends, at)))
     return finish(layered(*layers), "Lower bound on epsilon against the error allowed.")
 
 

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeVar
 
 import altair as alt
 
-from divulge.report.wording import finite, visible
+from divulge.report.wording import finite, number
+from divulge.visible import one_line
 
 Drawing = alt.Chart | alt.LayerChart
 Row = dict[str, Any]
@@ -56,11 +57,6 @@ def thinned(points: list[T]) -> list[T]:
     head, tail = points[: POINTS // 3], points[POINTS // 3 :]
     step = (len(tail) - 1) / (POINTS - len(head) - 1)
     return head + [tail[round(i * step)] for i in range(POINTS - len(head))]
-
-
-def one_line(text: str) -> str:
-    """Text from outside as a chart can show it."""
-    return visible(" ".join(text.split()))
 
 
 def named_apart(rows: Sequence[Row], key: str) -> list[Row]:
@@ -159,7 +155,8 @@ def label(text: str, align: Literal["left", "right"], **place: Any) -> alt.Layer
 
 def marker(value: float, text: str, low: float, high: float, *, line: int = 0) -> alt.LayerChart:
     """A vertical line at a value with its text, on the side where there is room."""
-    rows = [{"at": value, "what": f"{text}: {value:.4g}"}]
+    said = number(value)
+    rows = [{"at": float(said), "what": f"{text}: {said}"}]
     dash = ([6, 3], [2, 3])[line % 2]
     rule = (
         chart(rows)
@@ -167,7 +164,7 @@ def marker(value: float, text: str, low: float, high: float, *, line: int = 0) -
         .encode(x="at:Q", tooltip=tooltip(marker="what:N"))
     )
     side: Literal["left", "right"] = "left" if value - low < 0.6 * (high - low) else "right"
-    place = alt.X(datum=value, type="quantitative")
+    place = alt.X(datum=float(said), type="quantitative")
     return layered(rule, label(text, side, x=place, y=alt.value(9 + 17 * line)))
 
 

@@ -18,10 +18,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from divulge import rounding
 from divulge.errors import MissingExtra
 from divulge.report import wording
 from divulge.report.terminal import value_text
-from divulge.result import Result, plain, write_text
+from divulge.result import Result, plain
+from divulge.writing import write_text
 
 
 def require_charts() -> None:
@@ -94,7 +96,7 @@ def _common(result: Result) -> dict[str, Any]:
         "bounds": [
             {
                 "parameter": b.parameter,
-                "delta": "" if b.delta is None else f"{b.delta:g}",
+                "delta": "" if b.delta is None else rounding.exact(b.delta),
                 "value": value_text(b.value),
                 "confidence": wording.percent(b.confidence),
                 "method": b.method,

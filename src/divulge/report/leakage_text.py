@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from divulge.report.console import escape
 from divulge.report.leakage_words import EXACT, QUANTILES, figure, is_summary
-from divulge.report.wording import finite, visible
+from divulge.report.wording import finite, number
 from divulge.result import Result, plain
 
 SHOWN = ("leakage", "advantage", "exact_advantage", "advantage_by_similar")
@@ -45,7 +45,7 @@ def print_leakage(result: Result, console: Console) -> frozenset[str]:
         names["leakage"] = "leakage"
         table = _table("id", *(names.get(k, "with a similar record") for k in keys))
         for row in rows:
-            table.add_row(escape(visible(str(row.get("id")))), *(_number(row.get(k)) for k in keys))
+            table.add_row(escape(str(row.get("id"))), *(_number(row.get(k)) for k in keys))
         console.print(table)
     line = _similar(held.get("similar"))
     if line:
@@ -72,7 +72,7 @@ def _number(value: Any, key: str = "") -> str:
     known = finite(value)
     if known is None:
         return "infinite" if key.startswith(EXACT) else "beyond 600"
-    return f"{known:.4g}"
+    return number(known)
 
 
 def _table(first: str, *others: str) -> Table:

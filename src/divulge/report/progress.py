@@ -1,11 +1,17 @@
-"""A progress bar on stderr with rate and time left; silent where stderr is not a terminal."""
+"""Progress on stderr: a bar with rate and time left, or a few lines where nobody watches.
+
+Where stderr is not a terminal each stage is one line with the time elapsed, a long stage one more
+every half a minute; once the whole looks longer than that, an estimate of it stands beside.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,6 +22,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from divulge.report.console import Screen, escape
+from divulge.visible import one_line
+
+PATIENCE = 30.0
+"""Seconds after which a stage is spoken of again, and a whole that is worth an estimate."""
+Advance = Callable[[str, int, int], None]
 
 
 class Rate(ProgressColumn):
@@ -32,10 +45,59 @@ def rate(speed: float | None) -> str:
     return f"{speed:.3g}/s" if speed >= 1.0 else f"{1.0 / speed:.3g} s each"
 
 
+class Lines:
+    """One line per stage, and one more every ``PATIENCE`` seconds."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stream, self.clock = stream, clock
+        self.start = self.spoke = self.since = clock()
+        self.stage: str | None = None
+        self.done, self.total = 0, 0
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        """Note how far the work is, and say it if it is time."""
+        now = self.clock()
+        if total != self.total or done < self.done or self.stage is None:
+            self.since = now  # another count: the estimate starts from here
+        new = stage != self.stage
+        self.stage, self.done, self.total = stage, done, total
+        if new or now - self.spoke >= PATIENCE:
+            count = f": {done} of {total}" if total > 1 else ""
+            self._say(now, f"{one_line(stage)}{count}{self._whole(now)}")
+
+    def finish(self) -> None:
+        """The time of the whole, if there was anything to say."""
+        if self.stage is not None:
+            self._say(self.clock(), "done")
+
+    def _whole(self, now: float) -> str:
+        """How long everything takes, by the rate of the present count; empty if not long."""
+        if not 0 < self.done < self.total:
+            return ""
+        whole = self.since - self.start + (now - self.since) * self.total / self.done
+        return f" (about {duration(whole)} in all)" if whole > PATIENCE else ""
+
+    def _say(self, now: float, words: str) -> None:
+        self.spoke = now
+        print(f"[{duration(now - self.start):>7}] {words}", file=self.stream, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """``12 s``, ``7 min`` or ``3.5 h``."""
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
+
+
 @contextmanager
-def stages(first: str = "reading") -> Iterator[Callable[[str, int, int], None]]:
-    """Yield ``advance(stage, done, total)``; one bar that changes its title."""
-    console = Console(stderr=True)
+def stages(first: str = "reading") -> Iterator[Advance]:
+    """Yield ``advance(stage, done, total)``; one bar that changes its title, or lines."""
+    console = Screen(stderr=True)
+    if not console.is_terminal:
+        lines = Lines(sys.stderr)
+        yield lines.advance
+        lines.finish()
+        return
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -44,7 +106,6 @@ def stages(first: str = "reading") -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     ) as shown:
         task = shown.add_task(first, total=None)
         now = first
@@ -53,7 +114,7 @@ def stages(first: str = "reading") -> Iterator[Callable[[str, int, int], None]]:
             nonlocal now
             if stage != now:  # another stage has a rate of its own
                 now = stage
-                shown.reset(task, description=stage)
+                shown.reset(task, description=escape(stage))
             shown.update(task, completed=done, total=total)
 
         yield advance

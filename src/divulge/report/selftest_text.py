@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+
+from divulge.report.console import Screen, escape
+from divulge.rounding import at_least
 
 if TYPE_CHECKING:
     from divulge.selftest import Row
@@ -19,7 +21,7 @@ _VERDICTS = {"fails": _FAILS, "too low": "[bold red]TOO LOW[/bold red]"}
 
 def print_selftest(rows: Sequence[Row], console: Console | None = None) -> None:
     """Exact probabilities beside the stated error, then one table per bound."""
-    console = console or Console(highlight=False)
+    console = console or Screen()
     exact = [row for row in rows if row.exact is not None]
     games = [row for row in rows if row.exact is None and row.truth is not None]
     families = [row for row in rows if row.truth is None and row.exact is None]
@@ -88,7 +90,7 @@ def _print_games(rows: Sequence[Row], console: Console) -> None:
             f"{row.repetitions}",
             f"{row.rate:.1%}",
             f"{row.rate_low:.1%}-{row.rate_high:.1%}",
-            f"{row.mean_bound:.3f}",
+            "" if row.mean_bound is None else at_least(row.mean_bound),
             f"{row.truth:.3f}",
             "" if row.power is None else f"{row.power:.0%}",
             _VERDICTS.get(row.verdict, row.verdict),

@@ -29,6 +29,14 @@ CHECKS = {
 }
 """Diagnostics shown as tables, in this order: heading and how to read them."""
 
+ROUNDED_UP = frozenset(
+    (
+        "allowance_epsilon", "allowance_mu", "high", "p_value", "q95", "repetitions_epsilon_sd",
+        "student_unlearned_epsilon", "student_unlearned_mu",
+    )
+)  # fmt: skip
+"""What is deducted, a p-value or an upper end: rounded up, as all else is rounded down."""
+
 LABELS = {
     "agreement": "share of the records whose drawn value would equal the true one",
     "allowance_epsilon": "deducted from epsilon for shift that may have been missed",

@@ -48,6 +48,8 @@ def points(recall: Any) -> list[Row]:
         padded = [[*column[:length], *[None] * (length - len(column))] for column in columns]
         levels = [dict(zip(_FIELDS, values, strict=True)) for values in zip(*padded, strict=True)]
         kept = thinned([level for level in levels if _share(level["recall"])])
+        for level in kept:
+            level["lower"] = None if level["lower"] is None else floor_to(level["lower"], 3)
         rows += [{"guesser": name, **level} for level in kept]
     return rows
 
@@ -96,7 +98,7 @@ def guesses(diagnostics: Diagnostics) -> Drawing | None:
 def proven(diagnostics: Diagnostics) -> Drawing | None:
     """The value that the guesses prove against recall; the largest of either guesser is marked."""
     rows = [
-        {**row, "lower": floor_to(row["lower"], 3)}
+        row
         for row in points(diagnostics.get("recall"))
         if row["lower"] is not None and row["lower"] >= 0.0
     ]
@@ -204,8 +206,14 @@ def repeats(diagnostics: Diagnostics) -> Drawing | None:
     given = spreads(diagnostics.get("repeats"))
     if not given:
         return None
-    rows = [{key: row[key] for key in ("figure", "mean", "low", "high")} for row in given]
-    single = [{"figure": row["figure"], "value": v} for row in given for v in row["repeats"]]
+    rows = [
+        {"figure": row["figure"], "high": row["high"]}
+        | {key: floor_to(row[key], 3) for key in ("mean", "low")}
+        for row in given
+    ]
+    single = [
+        {"figure": row["figure"], "value": floor_to(v, 3)} for row in given for v in row["repeats"]
+    ]
     y = alt.Y("figure:N", sort=None, title=None, axis=alt.Axis(labelLimit=130))
     told = tooltip(figure="figure:N", mean="mean:Q", low="low:Q", high="high:Q")
     title = "log-odds (spread over repeats, not a bound)"

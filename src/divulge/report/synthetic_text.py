@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from divulge.report.console import escape
 from divulge.report.synthetic_words import FIGURES, SHORT
-from divulge.report.wording import finite, number, visible
+from divulge.report.wording import finite, number
 from divulge.result import Result, plain
+from divulge.rounding import rounded_up
+from divulge.visible import one_line
 
 ROWS = 20
 """Other audits shown, at most."""
@@ -60,7 +62,7 @@ def print_synthetic(result: Result, console: Console) -> frozenset[str]:
 def meaning(measurement: Any) -> str:
     """What epsilon~ means, in the words that the result holds."""
     said = measurement.get("meaning") if isinstance(measurement, Mapping) else None
-    return _line(said).rstrip(".") if isinstance(said, str) and said.strip() else MEANING
+    return one_line(said).rstrip(".") if isinstance(said, str) and said.strip() else MEANING
 
 
 def spread_rows(repeats: Any) -> list[tuple[str, str]]:
@@ -70,9 +72,9 @@ def spread_rows(repeats: Any) -> list[tuple[str, str]]:
         given = repeats.get(key) if isinstance(repeats, Mapping) else None
         if isinstance(given, Mapping):
             found = [finite(given.get(part)) for part in ("mean", "low", "high")]
-            known = [number(value) for value in found if value is not None]
-            if len(known) == len(found):
-                rows.append((name, f"{known[0]} ({known[1]} to {known[2]})"))
+            mean, low, high = found
+            if mean is not None and low is not None and high is not None:
+                rows.append((name, f"{number(mean)} ({number(low)} to {rounded_up(high)})"))
     return rows
 
 
@@ -82,7 +84,9 @@ def compared(comparison: Any) -> list[tuple[str, str]]:
     for item in comparison if isinstance(comparison, list) else ():
         if isinstance(item, Mapping) and isinstance(item.get("attack"), str):
             value = finite(item.get("epsilon"))
-            rows.append((_line(item["attack"]), "not computed" if value is None else number(value)))
+            rows.append(
+                (one_line(item["attack"]), "not computed" if value is None else number(value))
+            )
     return rows[:ROWS]
 
 
@@ -98,7 +102,3 @@ def _table(rows: list[tuple[str, str]]) -> Table:
     for name, value in rows:
         table.add_row(escape(name), escape(value))
     return table
-
-
-def _line(text: str) -> str:
-    return visible(" ".join(text.split()))

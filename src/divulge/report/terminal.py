@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from divulge import rounding
 from divulge.report import (
     leakage_text,
     leakage_words,
@@ -18,24 +18,26 @@ from divulge.report import (
     synthetic_words,
     wording,
 )
-from divulge.result import Bound, Result, floor_to, plain
+from divulge.report.console import Screen, escape
+from divulge.report.shared_words import ROUNDED_UP
+from divulge.result import Bound, Result, plain
 
 
 def parameter_name(bound: Bound) -> str:
     """``mu``, or ``epsilon at delta 1e-05``."""
     if bound.delta is None:
         return bound.parameter
-    return f"{bound.parameter} at delta {bound.delta:g}"
+    return f"{bound.parameter} at delta {rounding.exact(bound.delta)}"
 
 
 def value_text(value: float, digits: int = 3) -> str:
     """The value rounded towards the smaller claim."""
-    return f"{floor_to(value, digits):.{digits}f}"
+    return rounding.at_least(value, digits)
 
 
 def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | None = None) -> None:
     """Lower bounds as a table, then each theorem and assumption once."""
-    console = console or Console(highlight=False)
+    console = console or Screen()
     console.print(f"[bold]{escape(heading)}[/bold]")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("parameter", overflow="fold")
@@ -48,7 +50,9 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
     for b in bounds:
         name = escape(parameter_name(b)) + (" *" if b.headline else "")
         middle = [escape(b.correction)] if corrected else []
-        table.add_row(name, value_text(b.value), *middle, f"{b.confidence:.4g}", escape(b.method))
+        table.add_row(
+            name, value_text(b.value), *middle, rounding.share(b.confidence), escape(b.method)
+        )
     console.print(table)
     if any(b.headline for b in bounds):
         console.print(
@@ -65,13 +69,13 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
 def result_text(result: Result, width: int = 80) -> str:
     """The whole result as plain text."""
     text = io.StringIO()
-    print_result(result, Console(width=width, file=text, highlight=False))
+    print_result(result, Screen(width=width, file=text))
     return text.getvalue()
 
 
 def print_result(result: Result, console: Console | None = None) -> None:
     """Verdict, bounds, measurements and trials."""
-    console = console or Console(highlight=False)
+    console = console or Screen()
     verdict = result.verdict
     console.print(f"[bold]{escape(verdict.status.upper())}[/bold]: {escape(verdict.sentence)}")
     for reason in verdict.reasons:
@@ -93,7 +97,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
             table.add_column(overflow="fold")
             for key, value in content.items():
                 if key not in said:
-                    table.add_row(escape(_name(str(key), result.game)), escape(_plain(value)))
+                    name = escape(_name(str(key), result.game))
+                    table.add_row(name, escape(_plain(value, key in ROUNDED_UP)))
             console.print(table)
     remarks = (
         (plain(result.diagnostics.get("subset")) or {}).get("sentence"),
@@ -113,7 +118,9 @@ def print_posterior(posterior: Mapping[str, Any], console: Console) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     found = 0
     for name, values in posterior_text.posterior_rows(posterior):
-        table.add_row(escape(name), *(f"{value:.3f}" for value in values))
+        low, middle, high = values
+        shown = (rounding.at_least(low), rounding.at_least(middle), rounding.at_most(high))
+        table.add_row(escape(name), *shown)
         found += 1
     if not found:
         return
@@ -131,9 +138,11 @@ def _name(key: str, game: str) -> str:
     return names.get(key, key.replace("_", " "))
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, up: bool = False) -> str:
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return rounding.rounded_up(value) if up else rounding.short(value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{_plain(v)} at {k}" for k, v in value.items())
-    return ", ".join(map(_plain, value)) if isinstance(value, list | tuple) else str(value)
+        return ", ".join(f"{_plain(v, up)} at {k}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(v, up) for v in value)
+    return str(value)

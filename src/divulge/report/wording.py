@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
+from divulge import rounding
 from divulge.report import canary_words, leakage_words, posterior_words, synthetic_words
 from divulge.report.shared_words import CHECKS as CHECKS
 from divulge.report.shared_words import LABELS as LABELS
+from divulge.report.shared_words import ROUNDED_UP
+from divulge.rounding import percent as percent
+from divulge.visible import visible as visible
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
@@ -197,9 +199,6 @@ ITEMS = 20
 ROWS = 200
 """The longest table."""
 
-# Marks and overrides of writing direction; right-to-left letters need none of them.
-_TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
 
 @dataclass(frozen=True)
 class Shape:
@@ -224,16 +223,6 @@ def label(key: str, labels: Mapping[str, str] = LABELS) -> str:
     return key or "(no name)"
 
 
-def visible(text: str) -> str:
-    """The text with what would be invisible, or would turn its direction, spelled out."""
-    return "".join(f"⟨U+{ord(c):04X}⟩" if c in _TURNS or _unseen(c) else c for c in text)
-
-
-def percent(share: float, digits: int = 3) -> str:
-    """``95%``, ``97.5%``; rounded down, so that 99.9996% is not shown as 100%."""
-    return f"{_floored(100 * Decimal(repr(share)), digits)}%"
-
-
 def finite(value: Any) -> float | None:
     """A number that can be drawn and rounded, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -243,13 +232,7 @@ def finite(value: Any) -> float | None:
 
 def number(value: float) -> str:
     """At most three decimals, or three digits if it is small; rounded towards the smaller claim."""
-    exact = Decimal(repr(value))
-    if not exact.is_finite():
-        return str(value)
-    if abs(exact) >= Decimal("1e15"):
-        return f"{value:g}"
-    digits = 3 if exact == 0 or abs(exact) >= Decimal("0.01") else 2 - exact.adjusted()
-    return _floored(exact, digits) if digits <= 6 else f"{value:.3g}"
+    return rounding.short(value)
 
 
 def agreement(proxy: Any) -> str:
@@ -278,52 +261,51 @@ def replays(repetitions: Any) -> str:
     )
 
 
-def shape(value: Any, labels: Mapping[str, str] = LABELS, depth: int = 0) -> Shape:
+def shape(
+    value: Any, labels: Mapping[str, str] = LABELS, depth: int = 0, up: bool = False
+) -> Shape:
     """Any plain JSON value, nested or not, in a shape that can be shown."""
     if depth >= DEPTH and isinstance(value, Mapping | list):
         return Shape(_short(json.dumps(value, ensure_ascii=False)))
     if isinstance(value, Mapping):
-        parts = ((label(str(k), labels), shape(v, labels, depth + 1)) for k, v in value.items())
+        parts = (
+            (label(str(k), labels), shape(v, labels, depth + 1, up or k in ROUNDED_UP))
+            for k, v in value.items()
+        )
         return Shape(pairs=tuple(parts))
     if isinstance(value, list):
-        return _listed(value, labels, depth)
+        return _listed(value, labels, depth, up)
     if value is None:
         return Shape("not computed")
     if isinstance(value, bool):
         return Shape("yes" if value else "no")
     if isinstance(value, int | float):
-        return Shape(number(value) if isinstance(value, float) else str(value), numeric=True)
+        rounded = rounding.rounded_up if up else rounding.short
+        return Shape(rounded(value) if isinstance(value, float) else str(value), numeric=True)
     return Shape(str(value))
 
 
-def _unseen(character: str) -> bool:
-    """Control characters but for white space, and halves of surrogate pairs."""
-    return unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r"
-
-
-def _listed(values: list[Any], labels: Mapping[str, str], depth: int) -> Shape:
+def _listed(values: list[Any], labels: Mapping[str, str], depth: int, up: bool) -> Shape:
     """A table if the entries are mappings, else one line."""
     if values and all(isinstance(v, Mapping) and v for v in values):
         keys = list(dict.fromkeys(k for v in values[:ROWS] for k in v))
         rows = [
-            tuple(shape(v[k], labels, depth + 1) if k in v else Shape() for k in keys)
+            tuple(
+                shape(v[k], labels, depth + 1, up or k in ROUNDED_UP) if k in v else Shape()
+                for k in keys
+            )
             for v in values[:ROWS]
         ]
         if len(values) > ROWS:
             rows.append((Shape(f"… and {len(values) - ROWS} more"), *[Shape()] * (len(keys) - 1)))
         return Shape(columns=tuple(label(str(k), labels) for k in keys), rows=tuple(rows))
     if any(isinstance(v, Mapping | list) for v in values):
-        shapes = [shape(v, labels, depth + 1) for v in values[:ITEMS]]
+        shapes = [shape(v, labels, depth + 1, up) for v in values[:ITEMS]]
         rest = [("…", Shape(f"and {len(values) - ITEMS} more"))] if len(values) > ITEMS else []
         return Shape(pairs=(*((str(i), s) for i, s in enumerate(shapes, 1)), *rest))
-    parts = [shape(v, labels, depth + 1).text for v in values[:ITEMS]]
+    parts = [shape(v, labels, depth + 1, up).text for v in values[:ITEMS]]
     more = f" … and {len(values) - ITEMS} more" if len(values) > ITEMS else ""
     return Shape(", ".join(parts) + more if parts else "none")
-
-
-def _floored(exact: Decimal, digits: int) -> str:
-    text = f"{exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _short(text: str, limit: int = 300) -> str:

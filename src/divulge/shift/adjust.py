@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import CannotConclude
+from divulge.rounding import at_most, short
 from divulge.shift import combine, propensity, robust
 from divulge.shift.prepared import CHECKED, ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, Prepared
 from divulge.shift.sources import Fit, SimpleLearner, Source
@@ -231,9 +232,8 @@ def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
     """Why nothing is left to prove, and what to do about it."""
     beaten = ""
     if fitted.c_lb:
-        beaten = (
-            f", {fitted.c_lb:.2f} of it proved by a baseline that sees the record but not the model"
-        )
+        by = "a baseline that sees the record but not the model"
+        beaten = f", {short(fitted.c_lb)} of it proved by {by}"
     if source.known is not None:
         whose = "The given propensities do not account for the shift"
         remedy = "Without --propensity the shift is estimated from the features."
@@ -247,7 +247,7 @@ def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
         whose = "The shift cannot be estimated well enough from this many rows"
         remedy = "More non-members, or fewer features, would help."
     return (
-        f"{whose}: the allowance for what was missed is {fitted.allowance:.2f} in "
+        f"{whose}: the allowance for what was missed is {at_most(fitted.allowance, 2)} in "
         f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g} nothing can be concluded. {remedy}"
     )
 

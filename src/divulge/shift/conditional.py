@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import expit, ndtri
 
 from divulge.bounds.guessing import Counts
+from divulge.rounding import at_most
 
 Array = npt.NDArray[np.float64]
 RARE_FAILURE = 1e-5
@@ -33,7 +34,7 @@ class WorstShift:
     failure: float
 
     def __str__(self) -> str:
-        return f"log-odds of at most {self.epsilon:.3f}, but for a share of {self.failure:g}"
+        return f"log-odds of at most {at_most(self.epsilon)}, but for a share of {self.failure:g}"
 
     @property
     def mu(self) -> float:
