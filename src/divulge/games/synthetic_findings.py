@@ -257,8 +257,8 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
         out.append(
             "Real non-members against generated records show an epsilon of "
             f"{rounding.at_least(control.epsilon)}, or a mu, where nothing can leak. That is a "
-            "lower bound on the mistake, so it cannot be deducted. `divulge membership` audits members "
-            "against real non-members, without a generator."
+            "lower bound on the mistake, so it cannot be deducted. `divulge membership` audits "
+            "members against real non-members, without a generator."
         )
     elif control.direct.measurements.get("c_lb"):
         out.append(
