@@ -150,8 +150,7 @@ def estimate_allowance(
     size of the residual to a bettor: it is charged at 2, or where 100 bets are left beyond. It
     shifts the members' residual by ``slope``, which adds to mu. What the blind baseline proved
     comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu. Fitted log-odds
-    are charged with what could have been overlooked; given ones only with what was found against
-    them.
+    are charged with what could have been overlooked, given ones only with what was found.
     """
     progress("simulating without a leak")
     simulated = simulate(nuisances, rng)
