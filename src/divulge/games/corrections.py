@@ -24,7 +24,8 @@ from divulge.bounds import betting, guessing, learners, recursion
 from divulge.bounds.choice import price
 from divulge.bounds.counting import signed_epsilon_lower_bound
 from divulge.bounds.guessing import Counts
-from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
+from divulge.bounds.statement import THEOREMS
+from divulge.games import stated
 from divulge.result import Bound
 from divulge.shift import conditional, tampered
 from divulge.shift.balance import keep_probabilities
@@ -189,10 +190,10 @@ def _unaware(
 def _uncorrected(counts: Counts, deltas: Sequence[float], error: float) -> list[Bound]:
     """The one-run audit that ignores x."""
     return [
-        _bound("mu", None, _mu(counts, error), error, "none", (INDEPENDENT, NO_SHIFT)),
+        stated.bound("mu", None, stated.mu(counts, error), error, "none", (INDEPENDENT, NO_SHIFT)),
         *(
-            _bound("epsilon", d, value, error, "none", (INDEPENDENT, NO_SHIFT))
-            for d, value in _epsilons(counts, deltas, error).items()
+            stated.bound("epsilon", d, value, error, "none", (INDEPENDENT, NO_SHIFT))
+            for d, value in stated.epsilons(counts, deltas, error).items()
         ),
     ]
 
@@ -211,8 +212,8 @@ def _composition(
     at, failure = price(m, rare.failure, error)
     first = recursion.mu_lower_bound(m, r, c, at, shift_mu=rare.mu, failure=failure or 0.0)
     second = recursion.mu_lower_bound(m, r, c, error / 2.0, shift_mu=worst.mu)
-    in_curve = _bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
-    in_error = _bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
+    in_curve = stated.bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
+    in_error = stated.bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
     out = [
         replace(in_curve, method="recursion, failure in the curve"),
         replace(in_error, method="recursion, failure in the error"),
@@ -223,7 +224,9 @@ def _composition(
         value = recursion.epsilon_lower_bound(
             m, r, c, against or 0.0, at, shift_epsilon=rare.epsilon
         )
-        out.append(_bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare))))
+        out.append(
+            stated.bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare)))
+        )
     return out
 
 
@@ -261,15 +264,15 @@ def _conditional(
     against = prior if signed else guess * np.abs(prior)
     truth = prepared.truth[prepared.tail]
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
-    out = [_bound("mu", None, _mu(counts, error), error, name, words)]
-    out.append(_bound("epsilon", 0.0, pure, error, name, words))
+    out = [stated.bound("mu", None, stated.mu(counts, error), error, name, words)]
+    out.append(stated.bound("epsilon", 0.0, pure, error, name, words))
     own = luck[prepared.tail]
     for delta in deltas:
         guess = tampered.guesses(evidence, prior, delta, error, rng, signed=signed)
         value = tampered.epsilon_lower_bound(guess, truth, prior, own, delta, error, signed=signed)
-        stated = _bound("epsilon", delta, value, error, name, words)
+        found = stated.bound("epsilon", delta, value, error, name, words)
         theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
-        out.append(replace(stated, method="zero-run", theorem=theorem))
+        out.append(replace(found, method="zero-run", theorem=theorem))
     return out
 
 
@@ -313,12 +316,14 @@ def _from_counts(
     prepared: Prepared, counts: Counts, deltas: Sequence[float], error: float
 ) -> list[Bound]:
     words = (INDEPENDENT, prepared.assumption)
-    value = max(0.0, _mu(counts, error) - prepared.allowance_mu)
-    out = [_bound("mu", None, value, error, "balanced", words, headline=True)]
-    for delta, proved in _epsilons(counts, deltas, error).items():
+    value = max(0.0, stated.mu(counts, error) - prepared.allowance_mu)
+    out = [stated.bound("mu", None, value, error, "balanced", words, headline=True)]
+    for delta, proved in stated.epsilons(counts, deltas, error).items():
         value = max(0.0, proved - prepared.allowance)
         headline = delta > 0.0
-        out.append(_bound("epsilon", delta, value, error, "balanced", words, headline=headline))
+        out.append(
+            stated.bound("epsilon", delta, value, error, "balanced", words, headline=headline)
+        )
     return out
 
 
@@ -362,46 +367,3 @@ def _from_bet(prepared: Prepared, bet: betting.BettingResult, error: float) -> B
         correction="prior",
         headline=True,
     )
-
-
-def _mu(counts: Counts, error: float) -> float:
-    return guessing.MU.bound(counts, error)
-
-
-def _epsilons(counts: Counts, deltas: Sequence[float], error: float) -> dict[float, float]:
-    """Epsilon at delta 0 and at every delta, those at a delta so that they hold together."""
-    every = tuple(deltas)
-    return {d: guessing.Target(d, beside=every).bound(counts, error) for d in (0.0, *every)}
-
-
-def _bound(
-    parameter: str,
-    delta: float | None,
-    value: float,
-    error: float,
-    correction: str,
-    assumptions: tuple[str, ...],
-    *,
-    headline: bool = False,
-) -> Bound:
-    method = "binomial" if delta == 0.0 and correction != "composition" else "recursion"
-    return Bound(
-        parameter=parameter,
-        delta=delta,
-        value=value,
-        confidence=1.0 - error,
-        method=method,
-        theorem=f"{THEOREMS[method]}; {_SOURCE[correction]}",
-        assumptions=(*assumptions, HONEST_GUESSES),
-        correction=correction,
-        headline=headline,
-    )
-
-
-_SOURCE = {
-    "none": "no correction",
-    "composition": "Zero-Run auditing, Corollary 1",
-    "conditional": "Zero-Run auditing, Theorem 5.1 as printed",
-    "signed": "Zero-Run auditing, Theorem 5.1 with signed log-odds",
-    "balanced": "balancing: kept truths are fair coins",
-}

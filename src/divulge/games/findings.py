@@ -9,25 +9,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from divulge import rounding
 from divulge.errors import CannotConclude
-from divulge.games import corrections, measures, uncertainty
+from divulge.games import corrections, measures, shown_shift, uncertainty
 from divulge.games.draw import Draw
 from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import sensitivity as sensitivity_
 from divulge.shift.adjust import LEAST_TRIALS, Adjusted
 from divulge.shift.features import Features
-from divulge.shift.prepared import Prepared
 from divulge.trials import slices
 from divulge.work import SERIAL, Engine
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 ROBUST_ODDS = 2.0
-_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -128,8 +125,8 @@ def result(
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
     counted = measures.roc_counts(prepared.raw, prepared.truth)
     diagnostics: dict[str, Any] = {
-        "overlap": _overlap(prepared, audited, adjusted.overlap),
-        "balance": _balance(context.features, prepared, audited),
+        "overlap": shown_shift.overlap(prepared, audited, adjusted.overlap),
+        "balance": shown_shift.balance(context.features, prepared, audited),
         "roc": measures.drawn_roc(counted, prepared.truth.size, audited.bounds),
         "sensitivity": {
             "gamma": curve.gamma,
@@ -350,56 +347,3 @@ def _duplicates(context: Context) -> dict[str, Any]:
         "nonmembers_equal_to_a_member": int(context.duplicates.size),
         "first_rows": named.tolist(),
     }
-
-
-def _overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:
-    edges = np.linspace(0.0, 1.0, _BINS + 1)
-    kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
-    counts = np.zeros((4, _BINS), dtype=np.int64)
-    for part in slices(kept.size):
-        log_odds = prepared.log_odds[part]
-        propensity = expit(log_odds)
-        member = prepared.truth[part] > 0
-        still = kept[part] & prepared.inside(log_odds)
-        for k, mask in enumerate((member, ~member, member & still, ~member & still)):
-            counts[k] += np.histogram(propensity[mask], edges)[0]
-    out: dict[str, Any] = {
-        "edges": edges,
-        "members": counts[0],
-        "nonmembers": counts[1],
-        "members_kept": counts[2],
-        "nonmembers_kept": counts[3],
-        "share_within": share,
-    }
-    if prepared.trim is not None:
-        out["trim"] = prepared.trim
-    return out
-
-
-def _balance(
-    features: Features, prepared: Prepared, audited: corrections.Audit
-) -> list[dict[str, Any]] | None:
-    """Standardised mean differences of the features before and after balancing."""
-    if not features.names:
-        return None
-    kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
-    kept &= prepared.inside(prepared.log_odds)
-
-    def difference(mask: npt.NDArray[np.bool_]) -> Array:
-        a, b = (
-            features.matrix[mask & (prepared.truth > 0)],
-            features.matrix[mask & (prepared.truth < 0)],
-        )
-        if len(a) < 2 or len(b) < 2:
-            return np.full(features.matrix.shape[1], np.nan)
-        spread = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 2.0)
-        return np.asarray((a.mean(axis=0) - b.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
-
-    before, after = difference(np.ones(kept.size, dtype=bool)), difference(kept)
-    worst = np.argsort(-np.abs(before))[:50]
-    return [
-        {"feature": features.names[j], "before": float(before[j]), "after": float(after[j])}
-        for j in worst
-    ]
