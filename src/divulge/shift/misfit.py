@@ -34,7 +34,7 @@ UPPER = 1.645
 _MOST_BETS = 200_000
 _FEWEST = 200
 _LARGEST_EVIDENCE = 6.0
-_STRONG = 0.95
+_STRONG = 0.75
 """Directions are scaled by this quantile of their size: g is the error where it is large."""
 _SHARE_RECORDS = 50.0
 """Shares of values are shrunk by so many records, so that a rare value sets no direction."""
@@ -107,6 +107,16 @@ def misfit(
     )
     offsets = prior.log_odds[new_rows, own], prior.log_odds[new_rows, drawn]
     return Misfit(proved, max(upper_error(t, u, *offsets, prior.trim) for t, u in along))
+
+
+def allowance_along(
+    codes: Index, prior: Prior, rows: Index, direction: Array, rng: np.random.Generator
+) -> float:
+    """What the prior may be wrong by along a direction that was not learned on the record."""
+    rows = rng.permutation(rows)[:_MOST_BETS]
+    own, drawn = codes[rows], draw_values(prior.proxy[rows], rng)
+    pairs = [m[rows, value] for m in (direction, prior.log_odds) for value in (own, drawn)]
+    return upper_error(*pairs, prior.trim)
 
 
 def upper_error(true: Array, drawn: Array, prior: Array, drawn_prior: Array, trim: float) -> float:

@@ -131,7 +131,7 @@ def fit_values(
     rounds = max(FEWEST_ROUNDS, 4 * VALUE_ROUNDS // max(4, classes))
     head = rng.permutation(head)
     fold = np.arange(head.size) % (FOLDS if head.size <= _MANY // 2 else 2)
-    for fit_on, out in [*_splits(head, fold), (head, tail)]:
+    for fit_on, out in [*_splits(head, fold), *([(head, tail)] if tail.size else [])]:
         fit_on = fit_on[: max(FEWEST_FIT, 2 * FIT_RECORDS // classes)]
         seed = int(rng.integers(2**31))
         one_each = np.ones(fit_on.size)

@@ -243,6 +243,9 @@ def held_out(
     own = misfit.misfit(codes, knowing, outside, outside, error, rng)
     here, _ = students.fit_values(codes, alone, features, head, tail, rng)
     shift = misfit.misfit(codes, unknowing, head, tail, error, rng, here - alone)
+    folded, _ = students.fit_values(codes, alone, features, inside, inside[:0], rng)
+    among = misfit.allowance_along(codes, unknowing, inside, folded - alone, rng)
+    at_most = max(shift.allowance, among)
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
     priors = Priors(
         log_proxy=log_proxy,
@@ -260,12 +263,12 @@ def held_out(
     bettors = target_error(codes, log_target, priors, outside, rng)
     return replace(
         priors,
-        allowance=max(shift.allowance, bettors),
+        allowance=max(at_most, bettors),
         quality={
             "pool_weights": weights,
-            "allowance": max(shift.allowance, bettors),
+            "allowance": max(at_most, bettors),
             "shift_proved": shift.proved,
-            "shift_at_most": shift.allowance,
+            "shift_at_most": at_most,
             "prior_error_at_most": bettors,
         },
     )
