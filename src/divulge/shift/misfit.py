@@ -115,8 +115,13 @@ def allowance_along(
     """What the prior may be wrong by along a direction that was not learned on the record."""
     rows = rng.permutation(rows)[:_MOST_BETS]
     own, drawn = codes[rows], draw_values(prior.proxy[rows], rng)
-    pairs = [m[rows, value] for m in (direction, prior.log_odds) for value in (own, drawn)]
-    return upper_error(*pairs, prior.trim)
+    return upper_error(
+        direction[rows, own],
+        direction[rows, drawn],
+        prior.log_odds[rows, own],
+        prior.log_odds[rows, drawn],
+        prior.trim,
+    )
 
 
 def upper_error(true: Array, drawn: Array, prior: Array, drawn_prior: Array, trim: float) -> float:
