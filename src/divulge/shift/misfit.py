@@ -115,10 +115,12 @@ def allowance_along(
     """What the prior may be wrong by along a direction that was not learned on the record."""
     rows = rng.permutation(rows)[:_MOST_BETS]
     own, drawn = codes[rows], draw_values(prior.proxy[rows], rng)
-    along, offset = direction[rows], prior.log_odds[rows]
-    at = np.arange(rows.size)
     return upper_error(
-        along[at, own], along[at, drawn], offset[at, own], offset[at, drawn], prior.trim
+        direction[rows, own],
+        direction[rows, drawn],
+        prior.log_odds[rows, own],
+        prior.log_odds[rows, drawn],
+        prior.trim,
     )
 
 
