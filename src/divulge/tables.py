@@ -288,7 +288,7 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
     bad = ~np.isfinite(matrix).all(axis=1)
     if finite and bad.any():
         raise InputError(
-            f"Column {name!r} of {where} must be finite. Row {int(np.argmax(bad))} is not "
+            f"Column {name!r} of {where} must be finite. It is not in row {int(np.argmax(bad))} "
             f"({int(bad.sum())} of {len(bad)} rows). Remove or repair these rows."
         )
     if finite:

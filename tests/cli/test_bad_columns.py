@@ -149,7 +149,7 @@ TRUTHS = [
     membership("lists of words", {**BASE, "x": pa.array([["a"], ["b"]] * 30)},
                "numbers", "--features", "x"),
     membership("lists with a gap", {**BASE, "x": pa.array([[0.1, None], [0.2, 0.3]] * 30)},
-               "Row 0", "--features", "x"),
+               "row 0", "--features", "x"),
     membership("a missing list", {**BASE, "x": pa.array([None, [0.2, 0.3]] * 30)},
                "'x'", "--features", "x"),
     membership("empty lists", {**BASE, "x": pa.array([[]] * ROWS, pa.list_(pa.float64()))},

@@ -235,7 +235,7 @@ def test_bad_tables():
     with pytest.raises(InputError, match=r"a list of the same length\. Found lengths 2, 1"):
         leakage(ragged, reference=ragged)
     infinite = {"e": np.where(np.eye(20) > 0, math.inf, 1.0)}
-    with pytest.raises(InputError, match=r"must be finite\. Row 0 is not"):
+    with pytest.raises(InputError, match=r"must be finite\. It is not in row 0"):
         leakage(infinite, reference=infinite)
     words = pa.table({"e": [["a", "b"]] * 20})
     with pytest.raises(InputError, match=r"must hold numbers\. Found string"):
