@@ -148,8 +148,9 @@ TRUTHS = [
                "same length", "--features", "x"),
     membership("lists of words", {**BASE, "x": pa.array([["a"], ["b"]] * 30)},
                "numbers", "--features", "x"),
-    membership("lists with a gap", {**BASE, "x": pa.array([[0.1, None], [0.2, 0.3]] * 30)},
-               "row 0", "--features", "x"),
+    membership("lists with a gap",
+               {**BASE, "x": pa.array([[k, k if k != 7 else None] for k in range(ROWS)])},
+               "row 7", "--features", "x"),
     membership("a missing list", {**BASE, "x": pa.array([None, [0.2, 0.3]] * 30)},
                "'x'", "--features", "x"),
     membership("empty lists", {**BASE, "x": pa.array([[]] * ROWS, pa.list_(pa.float64()))},
@@ -192,7 +193,7 @@ def canaries(name: str, says: str, count: int, scores: Sequence[float]) -> Case:
 
 
 UNDECIDED = [
-    membership("few rows for features", BASE, "too few to estimate", "--features", "x", code=3),
+    membership("few rows for features", BASE, "trials are too few", "--features", "x", code=3),
     Case("few training records", small.ATTRIBUTE_COMMAND, small.FILES, ("too few",), 3),
     canaries("few canaries", "too few", 19, numbers(rows=19)),
 ]

@@ -51,6 +51,7 @@ OUT_OF_RANGE = {
 ONE_COMMAND = {
     "membership": [
         ("--rows", ("0", "-5"), "rows must be at least 1"),
+        ("--seeds", ("0", "-1", "100000000"), "seeds must lie in"),
         ("--bootstrap", ("-1",), "bootstrap must be at least 0"),
         ("--correction", ("magic",), "Unknown correction"),
         ("--estimator", ("magic",), "Unknown estimator"),
@@ -107,6 +108,7 @@ ONE_COMMAND = {
          ""),
         ("--prior", ("flat", "half-normal:-1", "half-normal:nan", "uniform:1,2", "uniform:1e9",
                      "log-normal:1,99", "exponential:x", ""), "prior"),
+        ("--margins", ("magic", "beta-binomial"), "argins"),
         ("--group", ("nobody",), "has no column 'nobody'"),
     ],
     "leakage": [

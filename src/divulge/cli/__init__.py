@@ -68,10 +68,6 @@ app.command("bound")(failures.guarded(bound.command))
 app.command("selftest")(failures.guarded(selftest.command))
 
 
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-"""What typer raises for a command line that it cannot read."""
-
-
 def main() -> None:
     """Run the command line; whatever goes wrong is one message on stderr and its exit code."""
     words, debug = failures.wanted(sys.argv[1:])
