@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from mutations import MUTATIONS, Mutation, applied
+from errors_elsewhere import ELSEWHERE
+from errors_in_bounds import IN_BOUNDS
+from mutating import Mutation, applied
 
 from divulge import selftest
 from divulge.selftest.case import Check
 from divulge.selftest.run import QUICK_REPETITIONS
 
+MUTATIONS = IN_BOUNDS + ELSEWHERE
 MISSED_AT_MOST = 2
 
 
