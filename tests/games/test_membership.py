@@ -64,12 +64,12 @@ def test_composition_pays_for_every_record_outside_the_overlap():
 
 def test_balancing_balances():
     result = membership(
-        table(n=6000, shift=1.5), score="loss", features="x_*", estimator="logistic"
+        table(n=3000, d=2, shift=1.5), score="loss", features="x_*", estimator="logistic"
     )
     worst = result.diagnostics["balance"][0]
     assert worst["feature"] == "x_0"
     assert abs(worst["before"]) > 0.5
-    assert abs(worst["after"]) < 0.1
+    assert abs(worst["after"]) < 0.15
 
 
 def test_a_shift_that_the_score_follows_fools_only_the_naive_audit():

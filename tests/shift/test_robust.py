@@ -33,8 +33,9 @@ def check(fitted, trials):
     for part in (fitted.log_odds, fitted.score, fitted.bet_log_odds, fitted.bet_score):
         assert part.shape == (trials,)
         assert np.isfinite(part).all()
-    for value in (fitted.allowance, fitted.allowance_mu, fitted.c_lb):
+    for value in (fitted.allowance, fitted.allowance_mu):
         assert value >= 0.0  # infinite is allowed, NaN is not
+    assert fitted.c_lb is None or fitted.c_lb >= 0.0  # None: too little to try a baseline on
     assert all(type(v) is float and np.isfinite(v) for v in fitted.quality.values())
 
 

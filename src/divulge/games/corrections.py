@@ -207,8 +207,9 @@ def _composition(
     records or none. It may fail for every record on its own, so here it is paid for m times.
     """
     m, r, c = counts.trials, counts.guesses, counts.correct
-    rare = _worst_of_both(prepared, conditional.RARE_FAILURE)
-    worst = _worst_of_both(prepared, error / (2.0 * max(m, 1)))
+    apart, kind = prepared.log_odds_of(prepared.head) - prepared.coin, prepared.truth[prepared.head]
+    rare = conditional.worse_of_both(apart, kind, conditional.RARE_FAILURE)
+    worst = conditional.worse_of_both(apart, kind, error / (2.0 * max(m, 1)))
     at, failure = price(m, rare.failure, error)
     first = recursion.mu_lower_bound(m, r, c, at, shift_mu=rare.mu, failure=failure or 0.0)
     second = recursion.mu_lower_bound(m, r, c, error / 2.0, shift_mu=worst.mu)
@@ -228,14 +229,6 @@ def _composition(
             stated.bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare)))
         )
     return out
-
-
-def _worst_of_both(prepared: Prepared, failure: float) -> conditional.WorstShift:
-    """000, Assumption 2 asks for overlap in either group: the worse of the two, on the head."""
-    apart = prepared.log_odds_of(prepared.head) - prepared.coin
-    truth = prepared.truth[prepared.head]
-    both = [conditional.worst_shift(apart[truth == kind], failure) for kind in (1.0, -1.0)]
-    return max(both, key=lambda worst: worst.epsilon)
 
 
 def _aware(prepared: Prepared) -> Array:
@@ -266,12 +259,12 @@ def _conditional(
     pure = signed_epsilon_lower_bound(guess, truth, against, error)
     out = [stated.bound("mu", None, stated.mu(counts, error), error, name, words)]
     out.append(stated.bound("epsilon", 0.0, pure, error, name, words))
-    own = luck[prepared.tail]
+    theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
     for delta in deltas:
-        guess = tampered.guesses(evidence, prior, delta, error, rng, signed=signed)
-        value = tampered.epsilon_lower_bound(guess, truth, prior, own, delta, error, signed=signed)
+        value = tampered.proved(
+            evidence, truth, prior, luck[prepared.tail], delta, error, rng, signed=signed
+        )
         found = stated.bound("epsilon", delta, value, error, name, words)
-        theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
         out.append(replace(found, method="zero-run", theorem=theorem))
     return out
 

@@ -17,7 +17,7 @@ from divulge.games.draw import Draw
 from divulge.pieces import Pieces
 from divulge.result import Bound, Result, Verdict, floor_to
 from divulge.shift import sensitivity as sensitivity_
-from divulge.shift.adjust import LEAST_TRIALS, Adjusted
+from divulge.shift.adjust import Adjusted
 from divulge.shift.features import Features
 from divulge.trials import slices
 from divulge.work import SERIAL, Engine
@@ -235,7 +235,7 @@ def _reasons(
             "never saw the members (--reference-score)."
         )
     if adjusted.c_lb is None:
-        reasons.append(_unchecked(adjusted))
+        reasons.append(adjusted.unchecked)
     weak = None if gamma_star is None else weak_odds(gamma_star)
     if weak is not None:
         reasons.append(weak)
@@ -250,21 +250,6 @@ def _reasons(
             f"{rounding.short(control)}: residual confounding."
         )
     return reasons
-
-
-def _unchecked(adjusted: Adjusted) -> str:
-    """Why no baseline was tried: a missing one is not a silent one."""
-    if adjusted.prepared.trim is not None:
-        return (
-            "Too few trials overlap for a baseline to be tried that does not see the model: the "
-            "propensities were not checked."
-        )
-    if adjusted.source.known is not None:
-        return (
-            "The given propensities were not checked: that needs features, and at least "
-            f"{LEAST_TRIALS} trials."
-        )
-    return "No features were given: a difference between the groups was not ruled out."
 
 
 def _measurements(

@@ -99,10 +99,9 @@ class Tampered:
         prior = self.shift * rng.standard_normal(self.trials)
         game = self.mechanism.sample(self.trials, rng, prior)
         evidence = np.asarray(self.mechanism.evidence(game.score), dtype=float)
-        guess = tampered.guesses(evidence, prior, self.delta, error, rng, signed=self.signed)
         luck = rng.random(self.trials)
-        return tampered.epsilon_lower_bound(
-            guess, game.truth, prior, luck, self.delta, error, signed=self.signed
+        return tampered.proved(
+            evidence, game.truth, prior, luck, self.delta, error, rng, signed=self.signed
         )
 
 

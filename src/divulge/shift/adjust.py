@@ -66,6 +66,21 @@ class Adjusted:
     c_lb: float | None = None
     """What a blind baseline proves against the propensities; None: there was none."""
 
+    @property
+    def unchecked(self) -> str:
+        """Why no baseline was tried: a missing one is not a silent one."""
+        if self.prepared.trim is not None:
+            return (
+                "Too few trials overlap for a baseline to be tried that does not see the model: "
+                "the propensities were not checked."
+            )
+        if self.source.known is not None:
+            return (
+                "The given propensities were not checked: that needs features, and at least "
+                f"{LEAST_TRIALS} trials."
+            )
+        return "No features were given: a difference between the groups was not ruled out."
+
 
 def adjust(
     scores: Floats,

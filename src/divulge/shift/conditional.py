@@ -50,6 +50,12 @@ def worst_shift(log_odds: Array, failure: float) -> WorstShift:
     return WorstShift(float(np.sort(np.abs(log_odds))[min(inside, log_odds.size - 1)]), failure)
 
 
+def worse_of_both(log_odds: Array, truth: npt.NDArray[Any], failure: float) -> WorstShift:
+    """Assumption 2 asks for overlap in either group."""
+    both = [worst_shift(log_odds[truth == kind], failure) for kind in (1.0, -1.0)]
+    return max(both, key=lambda worst: worst.epsilon)
+
+
 def discount(guess: npt.NDArray[Any], log_odds: Array, *, signed: bool) -> Array:
     """``b_i``: the probability with which a correct guess is kept."""
     against = np.maximum(0.0, guess * log_odds) if signed else np.abs(log_odds)

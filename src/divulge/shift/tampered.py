@@ -59,6 +59,22 @@ def kept_from(charged: Array, luck: Array) -> Array:
         return np.where(over <= 0.0, -np.inf, np.log(over) - np.log1p(-luck))
 
 
+def proved(
+    evidence: Array,
+    truth: npt.NDArray[Any],
+    log_odds: Array,
+    luck: Array,
+    delta: float,
+    error: float,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> float:
+    """The bound from propensity-aware guesses, their number foreseen from the evidence."""
+    guess = guesses(evidence, log_odds, delta, error, rng, signed=signed)
+    return epsilon_lower_bound(guess, truth, log_odds, luck, delta, error, signed=signed)
+
+
 def epsilon_lower_bound(
     guess: npt.NDArray[Any],
     truth: npt.NDArray[Any],
