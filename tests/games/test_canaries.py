@@ -300,8 +300,8 @@ def test_files_appear_together_or_not_at_all(data, tmp_path):
         canaries.write_plan(made, source, out=out, records=kept)
     assert out.read_bytes() == before
     assert Plan.load(out).details["records_to_train_on"] == 470 + sum(made.included)
-    with pytest.raises(InputError, match="different names"):
-        canaries.write_plan(made, source, out=kept, records=kept)
+    with pytest.raises(InputError, match="name the same file"):
+        canaries.write_plan(made, source, out=kept, records=kept, overwrite=True)
     with pytest.raises(InputError, match=r"\.parquet or \.csv"):
         canaries.write_plan(made, source, out=out, records=tmp_path / "in.json", overwrite=True)
 
