@@ -85,8 +85,8 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "allowance not deducted from mu",
         "divulge.games.corrections:_from_counts",
-        "_mu(counts, error) - prepared.allowance_mu",
-        "_mu(counts, error)",
+        "stated.mu(counts, error) - prepared.allowance_mu",
+        "stated.mu(counts, error)",
         ("headline of an audit",),
         cheap=True,
     ),
@@ -116,7 +116,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "c_lb not deducted",
         "divulge.shift.values:Priors.proved_epsilon",
-        "epsilon - self.c_lb",
+        "epsilon - self.off",
         "epsilon",
         ("blind baseline",),
         cheap=True,
@@ -206,9 +206,9 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "printed values rounded to the nearest",
-        "divulge.result:floor_to",
-        "math.floor(value * scale)",
-        "round(value * scale)",
+        "divulge.rounding:floor_to",
+        "ROUND_FLOOR",
+        "'ROUND_HALF_UP'",
         ("printed values",),
         cheap=True,
     ),

@@ -47,6 +47,14 @@ def test_there_are_enough_and_each_has_its_name():
     assert len({m.name for m in MUTATIONS}) == len(MUTATIONS)
 
 
+def test_every_error_can_be_made():
+    """The code that it changes stands there, once, and somebody looks at it."""
+    for mutation in MUTATIONS:
+        assert rows_of(mutation)
+        with applied(mutation):
+            pass
+
+
 @pytest.mark.parametrize("mutation", [m for m in MUTATIONS if m.cheap], ids=lambda m: m.name)
 def test_an_exact_check_sees_it(mutation):
     assert convicted(mutation, exact_only=True)
