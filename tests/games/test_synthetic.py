@@ -310,7 +310,7 @@ MODEL = fitted(LogisticRegression(), records(500, 14))
         ({"model": None, "target_loss": "x_0"}, "give the generated records"),
         ({"label": "z"}, "no column 'z'"),
         ({"label": None}, "needs the label"),
-        ({"model": lambda frame: np.full(len(frame), np.nan)}, "not finite"),
+        ({"model": lambda frame: np.full(len(frame), np.nan)}, "must return finite losses"),
         ({"rule": "best"}, "Unknown rule"),
         ({"repeats": 0}, "repeats"),
         ({"gamma": 1.0}, "gamma"),

@@ -127,7 +127,8 @@ def test_a_server_is_kept_under_a_cache_key_only(folder, monkeypatch, capsys):
     (folder / "t.csv").write_text(text)
     with serving(answer) as (url, _):
         words = ["score", "--model", f"{url}/invocations?key=s3cret", "--data", "t.csv", "--label",
-                 "y", "--features", "x_0", "--attacks", "loss", "-o", "out.csv"]  # fmt: skip
+                 "y", "--features", "x_0", "--attacks", "loss", "-o", "out.csv",
+                 "--overwrite"]  # fmt: skip
         for _ in range(2):
             said = run(*words)
             assert "not kept" in said
