@@ -77,7 +77,15 @@ def test_what_an_example_needs_is_read_from_its_first_line():
     assert needed(FOLDER / "callable_model.py") == ["pandas"]
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.stem)
+HEAVY = ("language_model", "text_classifier")
+"""Examples that train a network for texts: `make models` runs them."""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=pytest.mark.slow) if p.stem in HEAVY else p for p in SCRIPTS],
+    ids=lambda p: p.stem,
+)
 def test_an_example_prints_its_verdict(path, tmp_path):
     absent = [p for p in needed(path) if missing(p)]
     if absent:

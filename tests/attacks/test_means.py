@@ -29,7 +29,15 @@ def truth(population):
     return known(population.mean, population.factor @ population.factor.T)
 
 
-@pytest.mark.parametrize(("noise", "rate"), [(0.0, 1.0), (0.4, 1.0), (0.0, 0.5), (0.3, 0.5)])
+@pytest.mark.parametrize(
+    ("noise", "rate"),
+    [
+        (0.0, 1.0),
+        pytest.param(0.4, 1.0, marks=pytest.mark.slow),
+        pytest.param(0.0, 0.5, marks=pytest.mark.slow),
+        (0.3, 0.5),
+    ],
+)
 def test_the_likelihood_ratio_reaches_the_power_of_the_formula(population, noise, rate):
     """Within 3 standard errors, in the full game: records drawn, target put in, mean released."""
     rng = np.random.default_rng(1)

@@ -376,6 +376,7 @@ def places(part: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for k, v in items for place in places(v, (*path, k)))]
 
 
+@pytest.mark.slow  # a result is checked when it is read: this is about objects made by hand
 @pytest.mark.parametrize("key", KEYS)
 def test_whatever_is_damaged_the_page_stands(key: str) -> None:
     whole = {key: attribute_diagnostics()[key]}
