@@ -34,13 +34,12 @@ from divulge.attacks import learned, lira_offline, lira_online, loss, registry
 from divulge.attacks.base import Observed
 from divulge.attacks.shadows import Shadows, train_shadows
 from divulge.errors import DivulgeError
-from divulge.games.measures import tpr_at
 from divulge.models.base import Answers, logarithms
+from divulge.proof.measures import tpr_at
+from divulge.types import Array, Index
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "experiments")]
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 CONSOLE = Console(width=100, highlight=False)
 COMPONENTS = 50
 

@@ -16,11 +16,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge.games.attribute import audit_records
-from divulge.games.values import Records
+from divulge.data.features import Features
+from divulge.games.attribute.play import audit_records
+from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
-from divulge.shift.features import Features
-from divulge.shift.pool import log_probabilities
+from divulge.shift.pooling import log_probabilities
 
 CONSOLE = Console(width=110)
 

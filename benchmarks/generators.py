@@ -30,12 +30,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge import tables
 from divulge.bounds.counting import binomial_epsilon_lower_bound
+from divulge.data import tables
 from divulge.errors import DivulgeError, MissingExtra
 from divulge.generators import by_name
-from divulge.generators.columns import columns_of, first_rows, rebuild, snap, table_of
 from divulge.generators.copies import exact_copies
+from divulge.generators.encoding import columns_of, first_rows, rebuild, snap, table_of
 from divulge.generators.filter import matrix
 
 CONSOLE = Console(width=120)

@@ -29,11 +29,11 @@ from rich.table import Table
 from sklearn.covariance import LedoitWolf
 
 from divulge.attacks.means import attack_mean, standardised
-from divulge.exposure import scores
+from divulge.exposure import exposed
 from divulge.exposure.binary import exact
 from divulge.exposure.covariance import estimate_covariance
-from divulge.exposure.scores import Release
-from divulge.games.leakage import leakage
+from divulge.exposure.exposed import Release
+from divulge.games.leakage.play import leakage
 
 RECORDS, COLUMNS = 1_000_000, 100
 
@@ -191,9 +191,9 @@ def binary(console: Console, games: int = 40_000) -> None:
         out, inside = rng.binomial(n, p, games), 1 + rng.binomial(n - 1, p, games)
         says = [float((counts > n * p).mean()) for counts in (inside, out)]
         table.add_row(
-            str(n), f"{p:g}", f"{n * p:g}", f"{float(scores.advantage(m)):.3f}",
+            str(n), f"{p:g}", f"{n * p:g}", f"{float(exposed.advantage(m)):.3f}",
             f"{found.advantage[0]:.3f}", f"{says[0] - says[1]:.3f}",
-            f"{scores.epsilon([m], 1e-5)[0]:.2f}", f"{found.epsilon[0][0]:.2f}",
+            f"{exposed.epsilon([m], 1e-5)[0]:.2f}", f"{found.epsilon[0][0]:.2f}",
         )  # fmt: skip
     console.print(table)
 

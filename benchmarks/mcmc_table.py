@@ -21,13 +21,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge import tables
-from divulge.bounds.correlated import CORRELATIONS, RESOLUTION, TAUS, correlated
-from divulge.bounds.importance import sample_weighted
-from divulge.bounds.posterior import posterior
-from divulge.bounds.priors import EpsilonPrior, StrengthPrior
-from divulge.bounds.samplers import SIGMA_TAU, sample_correlated
-from divulge.games.error_counts import read_counts
+from divulge.crosschecks.importance import sample_weighted
+from divulge.crosschecks.samplers import SIGMA_TAU, sample_correlated
+from divulge.data import tables
+from divulge.games.retraining.read import read_counts
+from divulge.posterior.correlated import CORRELATIONS, RESOLUTION, TAUS, correlated
+from divulge.posterior.exact import posterior
+from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 
 DELTA = 1e-3
 PUBLISHED = {

@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit
 
-from divulge.games.corrections import audit
-from divulge.games.membership import Pools, audit_pools
+from divulge.data.features import Features
+from divulge.games.membership.play import Pools, audit_pools
+from divulge.proof.corrections import audit
+from divulge.proof.prepared import Prepared
 from divulge.shift import propensity
-from divulge.shift.features import Features
-from divulge.shift.prepared import Prepared
 from divulge.work import Engine
 
 CONSOLE = Console(width=110)

@@ -20,9 +20,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge.bounds.correlated import correlated
-from divulge.bounds.posterior import posterior
-from divulge.bounds.samplers import sample_independent
+from divulge.crosschecks.samplers import sample_independent
+from divulge.posterior.correlated import correlated
+from divulge.posterior.exact import posterior
 
 ENDS = (0.05, 0.95)
 ATTACKS, MODELS = 20, 100

@@ -71,8 +71,9 @@ def peak() -> float:
 
 def audit(path: str, features: bool, rows: int | None) -> None:
     """In the fresh process: the audit with a clock around each stage, as JSON on stdout."""
-    from divulge.games import corrections, draw, findings, membership
-    from divulge.shift import adjust
+    from divulge.games import membership
+    from divulge.games.membership import draw, findings
+    from divulge.proof import adjust, corrections
 
     stages: dict[str, tuple[float, float]] = {}
 

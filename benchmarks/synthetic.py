@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 from panoramia import Data, load, targets, train
 
 from divulge.bounds.closeness import RULES, recall_bounds
-from divulge.games import contest, generated, synthetic, synthetic_findings
+from divulge.games import synthetic
+from divulge.games.synthetic import contest, findings, prepare
 from divulge.generators import by_name
 from divulge.mechanisms import KnownGenerator
 from divulge.result import floor_to
@@ -92,20 +93,20 @@ def rules(console: Console, games: int = 200) -> None:
     console.print(table)
 
 
-def material_of(data: Data, name: str) -> generated.Material:
+def material_of(data: Data, name: str) -> prepare.Material:
     make, sees = targets(False)[name]
     model = train(data, make, sees, 0)
-    columns = generated.read_columns(
+    columns = prepare.read_columns(
         data.members, features=(), label=data.label, target=(), helper=(), model=model
     )
-    return generated.gather(
+    return prepare.gather(
         data.members,
         columns,
         generated=None,
         nonmembers=None,
         generator=by_name("trees"),
         model=model,
-        work=generated.Work({"members": name}),
+        work=prepare.Work({"members": name}),
     )
 
 
@@ -128,7 +129,7 @@ def helpers(console: Console, repeats: int = 3) -> None:
                     error=0.025,
                     rng=np.random.default_rng([0, k]),
                 )
-                numbers = synthetic_findings.measure(played, error=0.05, rule="grid").numbers()
+                numbers = findings.measure(played, error=0.05, rule="grid").numbers()
                 found.append(list(numbers.values()))
             mean = np.mean(found, axis=0)
             table.add_row(name, label, *(f"{floor_to(float(v), 3):.3f}" for v in mean))

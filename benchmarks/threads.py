@@ -23,7 +23,7 @@ from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 import divulge
-from divulge import threads
+from divulge.work import threads
 
 FEATURES = [f"x{j}" for j in range(6)]
 

@@ -30,8 +30,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from divulge import tables
-from divulge.games import scoring
+from divulge.attacks import scoring
+from divulge.data import tables
 from divulge.models.base import BATCH
 
 COLUMNS = 20

@@ -31,13 +31,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge import tables
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import MissingExtra
 from divulge.generators.base import Training
 from divulge.generators.trees import SequentialTrees
-from divulge.pieces import Pieces
-from divulge.tables import Frame
 from divulge.work import BACKENDS, Engine
+from divulge.work.pieces import Pieces
 
 CONSOLE = Console(width=110)
 

@@ -4,9 +4,10 @@
 
 Real non-members against as many generated records, drawn perfectly: three columns and a helper.
 First a target that knows nothing more of the population: bets on which something is staked,
-allowance and sight (``divulge.games.control``), means over the games. Then targets whose every
-answer is worth that sight (randomised response on real or generated), all of it knowledge of the
-population: how often the control speaks; and the same where only every fifth real record is known.
+allowance and sight (``divulge.games.synthetic.control``), means over the games. Then targets
+whose every answer is worth that sight (randomised response on real or generated), all of it
+knowledge of the population: how often the control speaks; and the same where only every fifth real
+record is known.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit
 
-from divulge.games import contest, one_by_one
-from divulge.games.control import Control
-from divulge.games.generated import Material
+from divulge.games.synthetic import contest, one_by_one
+from divulge.games.synthetic.control import Control
+from divulge.games.synthetic.prepare import Material
 from divulge.result import Result
 from divulge.selftest.controls import Population
 

@@ -29,22 +29,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 from scipy.special import softmax
 
-from divulge.attacks.values import LIKELIHOOD_RATIO, PUBLISHED
+from divulge.attacks.shown_value import LIKELIHOOD_RATIO, PUBLISHED
 from divulge.bounds import recursion
 from divulge.curves import Gaussian
-from divulge.games.attribute import audit_records
-from divulge.games.values import Records
+from divulge.data.features import Features
+from divulge.games.attribute.play import audit_records
+from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import label_channel, posterior
-from divulge.shift.features import Features
-from divulge.shift.pool import log_probabilities
+from divulge.shift.pooling import log_probabilities
+from divulge.types import Array, Index
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 Row = dict[str, Any]
 
 CLASSES = (2, 5, 10)
@@ -204,7 +202,7 @@ def summary(found: Sequence[float], limit: float) -> Row:
 
 
 def bet_rows(case: Case, seed: int, repetitions: int, how: str) -> Iterator[Row]:
-    """Epsilon at delta 0 by ``divulge.games.attribute``, from all replays together.
+    """Epsilon at delta 0 by ``divulge.games.attribute.play``, from all replays together.
 
     Half of the error of an audit goes to the bet: 0.1 gives it 0.05, and the default 0.025.
     """

@@ -36,9 +36,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from label_privacy import SWEEP, Published, converted, summary
 
 from divulge import demo
+from divulge.data.features import Features
 from divulge.errors import DivulgeError, InputError, MissingExtra, require
-from divulge.games.attribute import audit_records
-from divulge.games.values import Records
+from divulge.games.attribute.play import audit_records
+from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import (
     LaplaceLabels,
     PriorLabels,
@@ -47,11 +48,9 @@ from divulge.mechanisms.labels import (
     TeacherLabels,
 )
 from divulge.result import Result, floor_to
-from divulge.shift.features import Features
-from divulge.shift.pool import log_probabilities
+from divulge.shift.pooling import log_probabilities
+from divulge.types import Array, Index
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 Row = dict[str, Any]
 
 EPSILONS = (0.1, 1.0, 2.0, 4.0, 8.0, math.inf)

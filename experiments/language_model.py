@@ -39,19 +39,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 from austen import chapters, novels
 from tiny_models import Run, State, digest, pretrained, revived, state_of, tuned
 
-from divulge import tables
+from divulge.attacks.table import score
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import DivulgeError
-from divulge.games.membership import membership
+from divulge.games.membership.play import membership
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
 from divulge.models.language import LanguageModel
 from divulge.models.source import Source
-from divulge.pieces import Pieces
 from divulge.result import Result, floor_to
-from divulge.scores import score
-from divulge.tables import Frame
+from divulge.types import Array
+from divulge.work.pieces import Pieces
 
-Array = npt.NDArray[np.float64]
 Thirds = npt.NDArray[np.int64]
 
 TEXT = Path("out/text/Rdata.rdb")

@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
 import divulge
-from divulge.bounds.correlated import correlated
-from divulge.bounds.posterior import Posterior, posterior
-from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.posterior.correlated import correlated
+from divulge.posterior.exact import Posterior, posterior
+from divulge.posterior.priors import EpsilonPrior, StrengthPrior
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Row = dict[str, Any]
 Weights = tuple[Array, Array, Array, Array]
 

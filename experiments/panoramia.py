@@ -30,10 +30,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from divulge import demo, tables
+from divulge import demo
+from divulge.data import tables
 from divulge.errors import DivulgeError, InputError, MissingExtra
-from divulge.games import contest, generated, synthetic, synthetic_findings
-from divulge.games.findings import headline_epsilon
+from divulge.games import synthetic
+from divulge.games.membership.findings import headline_epsilon
+from divulge.games.synthetic import contest, findings, prepare
 from divulge.generators import NAMES, by_name
 from divulge.result import Result, floor_to
 
@@ -216,17 +218,17 @@ def text_rows(folder: Path, seed: int, args: Any) -> list[Row]:
 def growing(data: Data, seed: int, args: Any, console: Console) -> list[Row]:
     """Figures 2 and 6: three contests per size, of the target that overfits most."""
     model = train(data, *targets(args.quick)["forest, leaves of 1"], seed)
-    columns = generated.read_columns(
+    columns = prepare.read_columns(
         data.members, features=(), label=data.label, target=(), helper=(), model=model
     )
-    material = generated.gather(
+    material = prepare.gather(
         data.members,
         columns,
         generated=None,
         nonmembers=None,
         generator=by_name(args.generator),
         model=model,
-        work=generated.Work({"members": f"{data.name} {seed}"}, seed),
+        work=prepare.Work({"members": f"{data.name} {seed}"}, seed),
     )
     rows = []
     most = contest.sizes(min(material.real.size, material.generated.size))
@@ -245,7 +247,7 @@ def growing(data: Data, seed: int, args: Any, console: Console) -> list[Row]:
                     rng=np.random.default_rng([seed, k]),
                     most=(size, None) if figure == 2 else (None, size),
                 )
-                measured = synthetic_findings.measure(played, error=0.05, rule="grid")
+                measured = findings.measure(played, error=0.05, rule="grid")
                 found.append(list(measured.numbers().values()))
             mean = np.mean(found, axis=0)
             table.add_row(f"{size:,}", *(f"{floor_to(float(v), 2):.2f}" for v in mean))

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet
 from rich.console import Console
@@ -37,16 +36,15 @@ from austen import chapters, novels
 from tiny_models import Run, State, Tokens, digest, pretrained, revived, state_of, tuned
 
 from divulge.attacks.tokens import sequence_features
+from divulge.data.tables import Frame
 from divulge.errors import DivulgeError, MissingExtra, require
 from divulge.generators.base import Training
 from divulge.generators.text import TextGenerator
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
 from divulge.models.language import LanguageModel, libraries
-from divulge.pieces import Pieces
-from divulge.tables import Frame
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
+from divulge.work.pieces import Pieces
 
 TEXT = Path("out/text/Rdata.rdb")
 PUBLIC = ("EMMA", "MANSFIELD PARK")

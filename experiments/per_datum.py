@@ -11,7 +11,7 @@ sampling rates, with the published formula, the mixture, and the simulation.
 A round needs the mean alone, and a sum of independent Bernoulli variables is binomial, so rounds
 draw d binomial counts instead of n x d records: the same distribution, exactly. ``--literal``
 rounds draw every record, put the target in, sample and average as Algorithm 1 is written
-(divulge.games.per_datum), and a two-sample test compares both. Writes out/per_datum.csv and
+(divulge.crosschecks.per_datum), and a two-sample test compares both. Writes out/per_datum.csv and
 out/per_datum.svg.
 """
 
@@ -34,12 +34,12 @@ from scipy.special import ndtri
 from scipy.stats import ks_2samp
 
 from divulge.attacks.means import standardised
-from divulge.exposure import scores
+from divulge.crosschecks.per_datum import Bernoulli, Mean, Played, play
+from divulge.exposure import exposed
 from divulge.exposure.covariance import Covariance, known
-from divulge.exposure.scores import Release
-from divulge.games.per_datum import Bernoulli, Mean, Played, play
+from divulge.exposure.exposed import Release
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 FPRS = (0.01, 0.1, 0.3)
 GAMMAS = (0.0, 0.5, 1.0, 2.0)
 RATES = (1.0, 0.5, 0.25, 0.1)
@@ -112,7 +112,7 @@ def curve(
     noisy = release.covariance(model)
     length = math.sqrt(float(noisy.mahalanobis(target)) / release.behind)
     score = noisy.inner(means - there.p, target - there.p) / length
-    m = float(scores.leakage_scores(target, model, release))
+    m = float(exposed.leakage_scores(target, model, release))
     return Curve(panel, label, release, m, Played(score, inside))
 
 
@@ -136,10 +136,10 @@ def checks(one: Curve) -> list[dict[str, Any]]:
     for fpr in FPRS:
         says = one.played.score > -ndtri(fpr)
         inside = one.played.inside
-        power = float(scores.power(one.leakage, fpr, rate))
+        power = float(exposed.power(one.leakage, fpr, rate))
         row: dict[str, Any] = {"panel": one.panel, "setting": one.label, "m*": one.leakage}
         row |= {"fpr": fpr, "power": power}
-        row["published"] = float(scores.published_power(one.leakage, fpr, rate))
+        row["published"] = float(exposed.published_power(one.leakage, fpr, rate))
         for key, part, expected in (("fpr", says[~inside], fpr), ("tpr", says[inside], power)):
             error = math.sqrt(expected * (1.0 - expected) / part.size)
             row[f"seen_{key}"] = float(part.mean())
@@ -230,10 +230,10 @@ def draw(there: World, curves: list[Curve], path: Path) -> None:
         for one in chosen:
             kinds = {
                 "simulated": [one.played.tpr(a) if 0.0 < a < 1.0 else a for a in fpr],
-                "formula": scores.power(one.leakage, fpr, one.release.rate),
+                "formula": exposed.power(one.leakage, fpr, one.release.rate),
             }
             if published:
-                kinds["published"] = scores.published_power(one.leakage, fpr, one.release.rate)
+                kinds["published"] = exposed.published_power(one.leakage, fpr, one.release.rate)
             for kind, values in kinds.items():
                 pairs = zip(fpr, values, strict=True)
                 rows += [{"x": a, "y": float(b), "of": one.label, "by": kind} for a, b in pairs]

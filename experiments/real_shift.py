@@ -35,12 +35,11 @@ from rich.table import Table
 from scipy.special import logit
 
 from divulge import demo
-from divulge.games.membership import membership
+from divulge.games.membership.play import membership
+from divulge.proof.adjust import TRIM
 from divulge.result import Result, floor_to
 from divulge.shift import propensity
-from divulge.shift.adjust import TRIM
 
-Array = npt.NDArray[np.float64]
 Columns = dict[str, npt.NDArray[Any]]
 Mask = npt.NDArray[np.bool_]
 

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
-from divulge import tables
-from divulge.games.findings import headline_epsilon
-from divulge.games.synthetic import synthetic
+from divulge.data import tables
+from divulge.games.membership.findings import headline_epsilon
+from divulge.games.synthetic.play import synthetic
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 People = dict[str, Array]
 MEMBERS, OTHERS, CODES = 3_000, 20_000, 300
 NONMEMBERS = (0, 500, 2_000)

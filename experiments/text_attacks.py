@@ -19,18 +19,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import beta
 
-from divulge import tables
 from divulge.attacks.text_network import TextNetwork
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import DivulgeError, InputError
 from divulge.models.chunks import token_matrix
-from divulge.tables import Frame
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 SIDES: dict[str, list[str]] = {
     "helper": ["helper_*"],

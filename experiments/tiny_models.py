@@ -16,7 +16,7 @@ from rich.console import Console
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
 from divulge.models.language import libraries
-from divulge.pieces import Pieces
+from divulge.work.pieces import Pieces
 
 Tokens = npt.NDArray[np.int64]
 State = dict[str, npt.NDArray[Any]]

@@ -24,19 +24,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.table import Table
 
 from divulge.bounds import guessing
 from divulge.bounds.recursion import mu_lower_bound
+from divulge.proof.bootstrap import RESAMPLES, bootstrap
 from divulge.shift import conditional, propensity
 from divulge.shift.balance import keep_probabilities
-from divulge.shift.bootstrap import RESAMPLES, bootstrap
+from divulge.types import Array, Index
 from divulge.work import Engine
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 
 MU = 0.66
 SHARES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.0025)

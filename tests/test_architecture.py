@@ -13,46 +13,22 @@ import divulge
 
 SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
-LEVEL = {
-    "errors": 0,
-    "addresses": 0,
-    "budgets": 0.2,
-    "parquet": 0.3,
-    "content": 0.5,
-    "dialect": 0.25,
-    "rounding": 0,
-    "visible": 0,
-    "writing": 0.5,
-    "strict_json": 0.5,
-    "result_form": 0.5,
-    "stored": 0.5,
-    "threads": 0.5,
-    "tables": 1,
-    "result": 1,
-    "trials": 1,
-    "curves": 1,
-    "versions": 1,
-    "arranged": 1.5,
-    "subset": 1.5,
-    "pieces": 2,
-    "work": 2,
-    "bounds": 2,
-    "exposure": 2,
-    "mechanisms": 2,
-    "shift": 3,
-    "attacks": 3,
-    "claims": 3,
-    "models": 2.5,
-    "generators": 3,
-    "chunked": 2,
-    "scores": 4,
-    "games": 5,
-    "demo": 6,
-    "selftest": 6,
-    "report": 7,
-    "cli": 8,
-    "__main__": 9,
-}
+LEVELS = (
+    ("errors", "types"),
+    ("text",),
+    ("data",),
+    ("result",),
+    ("curves", "trials", "work"),
+    ("bounds", "claims", "exposure", "models"),
+    ("attacks", "generators", "mechanisms", "posterior", "shift"),
+    ("crosschecks", "proof"),
+    ("games",),
+    ("demo", "selftest"),
+    ("report",),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
 def modules() -> list[Path]:

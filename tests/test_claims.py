@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from divulge.claims import Claim, described, judge
+from divulge.claims import Claim, check, described
 from divulge.errors import InputError
 from divulge.result import Bound, Result, Verdict
 
@@ -33,22 +33,22 @@ LEAK = result(bound("mu", 0.8), bound("epsilon", 2.5, 0.0), bound("epsilon", 2.4
     ],
 )
 def test_exit_codes(claim, code):
-    assert judge(LEAK, Claim.parse(claim)).exit_code == code
+    assert check(LEAK, Claim.parse(claim)).exit_code == code
 
 
 def test_only_headline_bounds_count():
     quiet = result(bound("mu", 5.0, headline=False), bound("epsilon", 0.0, 1e-5))
-    assert judge(quiet, Claim.parse("mu=1")).exit_code == 0
-    assert judge(result(bound("epsilon", 9.0, 0.0)), Claim.parse("mu=1")).exit_code == 3
+    assert check(quiet, Claim.parse("mu=1")).exit_code == 0
+    assert check(result(bound("epsilon", 9.0, 0.0)), Claim.parse("mu=1")).exit_code == 3
 
 
 def test_pure_epsilon_limits_mu():
-    assert judge(result(bound("mu", 2.0)), Claim.parse("epsilon=0.5")).exit_code == 1
-    assert judge(result(bound("mu", 2.0)), Claim.parse("epsilon=0.5,delta=1e-5")).exit_code == 3
+    assert check(result(bound("mu", 2.0)), Claim.parse("epsilon=0.5")).exit_code == 1
+    assert check(result(bound("mu", 2.0)), Claim.parse("epsilon=0.5,delta=1e-5")).exit_code == 3
 
 
 def test_nothing_concluded_is_not_comparable():
-    assert judge(result(status="cannot conclude"), Claim.parse("mu=1")).exit_code == 3
+    assert check(result(status="cannot conclude"), Claim.parse("mu=1")).exit_code == 3
 
 
 @pytest.mark.parametrize(

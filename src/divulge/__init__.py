@@ -11,84 +11,59 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from divulge import (
-        attacks,
-        bounds,
-        claims,
-        curves,
-        errors,
-        exposure,
-        games,
-        generators,
-        mechanisms,
-        models,
-        pieces,
-        report,
-        result,
-        scores,
-        selftest,
-        shift,
-        tables,
-        trials,
-    )
+    from divulge.attacks.table import score
+    from divulge.claims import check
     from divulge.games import canaries
     from divulge.games.attribute import attribute
     from divulge.games.leakage import leakage
     from divulge.games.membership import membership
     from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
-    from divulge.result import Result
-    from divulge.scores import score
+    from divulge.models import Source
+    from divulge.result import Bound, Result
 
-_FUNCTIONS = {
+_NAMES = {
+    "Bound": "divulge.result",
+    "Result": "divulge.result",
+    "Source": "divulge.models",
     "attribute": "divulge.games.attribute",
+    "check": "divulge.claims",
     "leakage": "divulge.games.leakage",
     "membership": "divulge.games.membership",
-    "synthetic": "divulge.games.synthetic",
     "retraining": "divulge.games.retraining",
-    "score": "divulge.scores",
-    "Result": "divulge.result",
+    "score": "divulge.attacks.table",
+    "synthetic": "divulge.games.synthetic",
 }
-
-_MODULES = {"canaries": "divulge.games.canaries"}
-"""Games of more than one step are modules: plan and audit."""
+"""Where each public name lives. ``canaries`` is a module: that game has two steps."""
+_ROOMS = (
+    *("attacks", "bounds", "claims", "curves", "data", "errors", "exposure", "games"),
+    *("generators", "mechanisms", "models", "posterior", "proof", "report", "result"),
+    *("selftest", "shift", "trials", "work"),
+)
 
 __all__ = [
+    "Bound",
     "Result",
+    "Source",
     "__version__",
-    "attacks",
     "attribute",
-    "bounds",
     "canaries",
-    "claims",
-    "curves",
-    "errors",
-    "exposure",
-    "games",
-    "generators",
+    "check",
     "leakage",
-    "mechanisms",
     "membership",
-    "models",
-    "pieces",
-    "report",
-    "result",
     "retraining",
     "score",
-    "scores",
-    "selftest",
-    "shift",
     "synthetic",
-    "tables",
-    "trials",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module(_FUNCTIONS[name]), name)
-    if name in __all__:
-        return importlib.import_module(_MODULES.get(name, f"divulge.{name}"))
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    if name == "canaries":
+        return importlib.import_module("divulge.games.canaries")
+    if name in _ROOMS:
+        return importlib.import_module(f"divulge.{name}")
     raise AttributeError(f"module 'divulge' has no attribute {name!r}")
 
 

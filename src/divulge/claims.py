@@ -16,7 +16,7 @@ import numpy as np
 from divulge.curves import ApproximateDP, Curve, Gaussian, epsilon_from_mu, mu_from_pure_epsilon
 from divulge.errors import InputError, require
 from divulge.result import Bound, Result
-from divulge.rounding import apart, at_least, exact, share
+from divulge.text.rounding import apart, at_least, exact, share
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Judgement:
 
 def described(result: Result, claim: Claim) -> dict[str, Any]:
     """The claim, its judgement and its curve, as the report draws it."""
-    judgement = judge(result, claim)
+    judgement = check(result, claim)
     status = "not comparable"
     if judgement.comparable:
         status = "refuted" if judgement.refuted else "not refuted"
@@ -108,8 +108,9 @@ def described(result: Result, claim: Claim) -> dict[str, Any]:
     return {"text": str(claim), "status": status, "sentence": judgement.sentence, "curve": curve}
 
 
-def judge(result: Result, claim: Claim) -> Judgement:
-    """Hold a claim against the headline bounds of a result."""
+def check(result: Result, claim: Claim | str) -> Judgement:
+    """Hold a claim, such as ``epsilon=8,delta=1e-5``, against the headline bounds of a result."""
+    claim = Claim.parse(claim) if isinstance(claim, str) else claim
     if result.verdict.status == "cannot conclude":
         return Judgement(False, False, f"Not comparable: {result.verdict.sentence}")
     usable = [(b, limit) for b in result.headline() if (limit := claim.limit(b)) is not None]

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import MissingExtra, require_seed
-from divulge.games.membership import membership
+from divulge.games.membership.play import membership
 from divulge.result import Result
-from divulge.threads import single
+from divulge.work.threads import single
 
 NUMBERS = ("prestige", "educ", "babies", "preteen", "teens", "mothfath16", "black", "female")
 WORDS = ("workstat", "region", "reg16", "attend")

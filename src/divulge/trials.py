@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,29 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, require
-
-Array = npt.NDArray[np.float64]
-AT_ONCE = 1 << 22
-"""Most trials that are worked on at once: bounds the memory of everything in between."""
-
-
-def slices(start: int, stop: int | None = None) -> Iterator[slice]:
-    """``range(start)`` or ``range(start, stop)``, cut into slices of at most AT_ONCE."""
-    first, last = (0, start) if stop is None else (start, stop)
-    for at in range(first, last, AT_ONCE):
-        yield slice(at, min(at + AT_ONCE, last))
-
-
-def index_type(rows: int) -> type[np.unsignedinteger[Any]]:
-    """The smallest type that numbers this many rows: half the memory below 2**32 of them."""
-    return np.uint32 if rows <= 2**32 else np.uint64
-
-
-def permutation(trials: int, rng: np.random.Generator) -> npt.NDArray[np.integer[Any]]:
-    """What ``rng.permutation(trials)`` gives, in half the memory."""
-    order = np.arange(trials, dtype=index_type(trials))
-    rng.shuffle(order)
-    return order
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

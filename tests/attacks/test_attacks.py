@@ -5,7 +5,7 @@ import pytest
 
 from divulge.attacks.difficulty import difficulty_calibration
 from divulge.attacks.rmia import offline_rmia
-from divulge.attacks.values import value_score
+from divulge.attacks.shown_value import value_score
 from divulge.errors import InputError
 
 

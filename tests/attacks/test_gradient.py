@@ -18,7 +18,7 @@ from divulge.attacks.gradient import (
 )
 from divulge.errors import InputError
 from divulge.exposure.selection import most_exposed
-from divulge.games.canaries import audit_trials
+from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD
 from divulge.selftest.canaries import WhiteBox, claimed, white_box
 

@@ -9,11 +9,11 @@ import pytest
 
 from divulge import attacks
 from divulge.attacks.means import attack_mean, likelihood_ratio, scalar_product, standardised
+from divulge.crosschecks.per_datum import Mean, Normal, play
 from divulge.errors import InputError
-from divulge.exposure import scores
+from divulge.exposure import exposed
 from divulge.exposure.covariance import estimate_covariance, known
-from divulge.exposure.scores import Release
-from divulge.games.per_datum import Mean, Normal, play
+from divulge.exposure.exposed import Release
 
 D, N = 40, 60
 
@@ -47,14 +47,14 @@ def test_the_likelihood_ratio_reaches_the_power_of_the_formula(population, noise
         Mean(noise, rate), population, N, target,
         lambda o: likelihood_ratio(o, target, model, release), rounds, rng,
     )  # fmt: skip
-    m = float(scores.leakage_scores(target, model, release))
+    m = float(exposed.leakage_scores(target, model, release))
     inside = int(played.inside.sum())
     gap = played.advantage(0.0)
-    expected = float(scores.advantage(m, rate))
+    expected = float(exposed.advantage(m, rate))
     error = math.sqrt(0.25 / inside + 0.25 / (rounds - inside))
     assert abs(gap - expected) < 3.0 * error
-    tpr, at = played.tpr(0.1), float(scores.power(m, 0.1, rate))
-    slope = 10 * (scores.power(m, 0.15, rate) - scores.power(m, 0.05, rate))
+    tpr, at = played.tpr(0.1), float(exposed.power(m, 0.1, rate))
+    slope = 10 * (exposed.power(m, 0.15, rate) - exposed.power(m, 0.05, rate))
     error = math.sqrt(at * (1 - at) / inside + slope**2 * 0.09 / (rounds - inside))
     assert abs(tpr - at) < 3.0 * error
 
@@ -72,7 +72,7 @@ def test_the_scalar_product_is_weaker_where_columns_differ(population):
 
     best = separation(lambda o: likelihood_ratio(o, target, model, release))
     plain = separation(lambda o: scalar_product(o, target, population.mean))
-    m = float(scores.leakage_scores(target, model, release))
+    m = float(exposed.leakage_scores(target, model, release))
     assert best == pytest.approx(math.sqrt(m), rel=0.1)
     assert 0.0 < plain < 0.9 * best
 

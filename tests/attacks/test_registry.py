@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from planted import CLASSIFIER, LANGUAGE, auc, classifier, language, oriented
 
-from divulge.attacks import registry
+from divulge.attacks import registry, scoring
 from divulge.attacks.base import NEEDS, Observed
 from divulge.errors import InputError
-from divulge.games import scoring
 from divulge.models.base import Answers
 
 

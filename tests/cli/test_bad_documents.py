@@ -155,7 +155,7 @@ def test_a_plan_of_other_data(tmp_path):
     import pytest
 
     from divulge.errors import InputError
-    from divulge.games.canary_plan import Plan
+    from divulge.games.canaries.planning import Plan
 
     plan = Plan.from_json(json.loads(PLAN))
     with pytest.raises(InputError, match="SHA-256 differs"):

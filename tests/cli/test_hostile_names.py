@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from commands import run
 
-from divulge.visible import json_text, one_line, visible
+from divulge.text.visible import json_text, one_line, visible
 
 EVIL = "x\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egnp\u2028[bold red]"
 TURNS = "\u202e\u2066\u2028"

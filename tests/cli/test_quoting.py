@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from commands import run as divulge
 
-from divulge import addresses
 from divulge.models import Source
+from divulge.text import masking
 
 SECRET = "s3cret"
 WHERE = f"https://host.invalid/v1?key={SECRET}&more=s3%20cret#s3cret"
@@ -56,5 +56,5 @@ def test_a_source_does_not_show_its_query():
     ],
 )
 def test_what_is_shown_of_a_word(text, left):
-    assert addresses.shown(text) == left
-    assert left + addresses.query(text) == text
+    assert masking.shown(text) == left
+    assert left + masking.query(text) == text

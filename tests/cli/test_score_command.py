@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from divulge import tables
+from divulge.data import tables
 
 skops_io = pytest.importorskip("skops.io", reason="needs the extra 'models'")
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="needs the extra 'language'")
 pytest.importorskip("transformers", reason="needs the extra 'language'")
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
-from test_text_experiment import SENTENCE, packed
+from r_data import SENTENCE, packed
 
 import language_model
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from divulge.exposure.scores import Release
+from divulge.exposure.exposed import Release
 
 PATH = Path(__file__).parents[2] / "experiments" / "per_datum.py"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,21 +14,12 @@ pytest.importorskip("transformers", reason="needs the extra 'language'")
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
 import panoramia_text
 from austen import chapters, novels
+from r_data import SENTENCE, packed
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models.chunks import token_matrix
 from divulge.models.language import load
-
-SENTENCE = "the sea was calm and a small ship went slowly to the north with no wind at all"
-
-
-def packed(lines: list[str]) -> bytes:
-    """One vector of strings as R's database holds it."""
-    data = b"X\n\0\0\0\3\0\4\2\1\0\3\5\0\0\0\0\5UTF-8" + b"\0\0\0\x10" + len(lines).to_bytes(4)
-    for line in lines:
-        data += b"\0\4\0\t" + len(line).to_bytes(4) + line.encode()
-    return len(data).to_bytes(4) + zlib.compress(data)
 
 
 @pytest.fixture(scope="module")

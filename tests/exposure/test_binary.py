@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from divulge.crosschecks.per_datum import Bernoulli, Mean, round_of_target
 from divulge.errors import InputError
-from divulge.exposure import scores
+from divulge.exposure import exposed
 from divulge.exposure.binary import binary_columns, exact
-from divulge.exposure.scores import Release
-from divulge.games.per_datum import Bernoulli, Mean, round_of_target
+from divulge.exposure.exposed import Release
 
 
 def enumerated(z, p, k):
@@ -39,8 +39,8 @@ def test_the_rare_column_of_one_in_five_hundred():
     assert np.isinf(found.epsilon[0][0])
     assert found.epsilon[1][0] < 1.5
     normal = (1 - p) / p / n
-    assert scores.advantage(normal) < 0.6
-    assert np.isfinite(scores.epsilon([normal], 1e-5)[0])
+    assert exposed.advantage(normal) < 0.6
+    assert np.isfinite(exposed.epsilon([normal], 1e-5)[0])
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.5])
@@ -91,9 +91,9 @@ def test_many_records_behind_the_mean_make_it_normal():
     release = Release(2000)
     m = ((z - p) ** 2 / (p * (1.0 - p))).sum(axis=1) / release.size
     found = exact(z, p, release, fprs=(0.01,), deltas=(1e-3,))
-    assert found.advantage == pytest.approx(scores.advantage(m), rel=0.02)
-    assert found.power[0] == pytest.approx(scores.power(m, 0.01), rel=0.03)
-    assert found.epsilon[0] == pytest.approx(scores.epsilon(m, 1e-3), rel=0.1)
+    assert found.advantage == pytest.approx(exposed.advantage(m), rel=0.02)
+    assert found.power[0] == pytest.approx(exposed.power(m, 0.01), rel=0.03)
+    assert found.epsilon[0] == pytest.approx(exposed.epsilon(m, 1e-3), rel=0.1)
     assert np.all(found.excluded == 0.0)
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from divulge.errors import InputError
-from divulge.exposure import defences, scores
+from divulge.exposure import defences, exposed
 from divulge.exposure.covariance import estimate_covariance
 from divulge.exposure.defences import allowed_above, solve_noise, solve_rate
-from divulge.exposure.scores import Release
+from divulge.exposure.exposed import Release
 
 
 def setting(count=700, d=6, seed=0, references=400):
@@ -20,8 +20,8 @@ def setting(count=700, d=6, seed=0, references=400):
 
 
 def share_above(data, model, release, level):
-    m = scores.leakage_scores(data, model, release)
-    return float((scores.advantage(m, release.rate) > level).mean())
+    m = exposed.leakage_scores(data, model, release)
+    return float((exposed.advantage(m, release.rate) > level).mean())
 
 
 @pytest.mark.parametrize("percentile", [50.0, 99.0, 100.0])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from divulge.exposure.exposed import Release
 from divulge.exposure.normality import doubts
-from divulge.exposure.scores import Release
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 
 from divulge.curves import Gaussian, gaussian_delta
 from divulge.errors import InputError
-from divulge.exposure import scores
+from divulge.exposure import exposed
 from divulge.exposure.covariance import estimate_covariance, known
-from divulge.exposure.scores import Release
+from divulge.exposure.exposed import Release
 
 ROUNDS = 200_000
 
@@ -35,9 +35,9 @@ def test_power_and_advantage_are_those_of_the_likelihood_ratio(m, rate, rng):
     for fpr in (0.01, 0.1, 0.5):
         threshold = np.quantile(out, 1.0 - fpr)
         achieved = float((inside > threshold).mean())
-        expected = float(scores.power(m, fpr, rate))
+        expected = float(exposed.power(m, fpr, rate))
         # the threshold is estimated too: its error moves the power by the slope of the curve
-        slope = (scores.power(m, fpr * 1.01, rate) - scores.power(m, fpr * 0.99, rate)) / (
+        slope = (exposed.power(m, fpr * 1.01, rate) - exposed.power(m, fpr * 0.99, rate)) / (
             0.02 * fpr
         )
         error = math.sqrt(expected * (1 - expected) + slope**2 * fpr * (1 - fpr)) / math.sqrt(
@@ -45,7 +45,7 @@ def test_power_and_advantage_are_those_of_the_likelihood_ratio(m, rate, rng):
         )
         assert abs(achieved - expected) < 3.0 * error
     gap = float((inside > 0.0).mean() - (out > 0.0).mean())
-    assert abs(gap - float(scores.advantage(m, rate))) < 3.0 * math.sqrt(0.5 / ROUNDS)
+    assert abs(gap - float(exposed.advantage(m, rate))) < 3.0 * math.sqrt(0.5 / ROUNDS)
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.5, 0.1])
@@ -54,19 +54,19 @@ def test_both_directions_of_delta_are_those_of_the_likelihood_ratio(rate, eps, r
     m = 0.8
     out, inside = simulated(m, rate, rng)
     for formula, above, below in (
-        (scores.delta_in, inside > eps, out > eps),
-        (scores.delta_out, out < -eps, inside < -eps),
+        (exposed.delta_in, inside > eps, out > eps),
+        (exposed.delta_out, out < -eps, inside < -eps),
     ):
         found = above.mean() - math.exp(eps) * below.mean()
         error = math.sqrt((above.var() + math.exp(2 * eps) * below.var()) / ROUNDS)
         assert abs(found - float(formula(m, eps, rate))) <= 3.0 * error
     if rate < 1.0 and eps == 0.5:
-        assert scores.delta_in(m, eps, rate) != scores.delta_out(m, eps, rate)
+        assert exposed.delta_in(m, eps, rate) != exposed.delta_out(m, eps, rate)
 
 
 def test_the_direction_out_ends_where_sampling_hides_everything():
-    assert scores.delta_out(4.0, 0.69, 0.5) > 0.0
-    assert scores.delta_out(4.0, math.log(2.0), 0.5) == 0.0
+    assert exposed.delta_out(4.0, 0.69, 0.5) > 0.0
+    assert exposed.delta_out(4.0, math.log(2.0), 0.5) == 0.0
 
 
 @pytest.mark.parametrize("rate", [1.0, 0.5, 0.02])
@@ -77,8 +77,8 @@ def test_dp_accounting_agrees_in_both_directions(rate, mu):
 
     m = mu**2 * rate
     for adjacency, formula in (
-        (AdjacencyType.REMOVE, scores.delta_in),
-        (AdjacencyType.ADD, scores.delta_out),
+        (AdjacencyType.REMOVE, exposed.delta_in),
+        (AdjacencyType.ADD, exposed.delta_out),
     ):
         loss = GaussianPrivacyLoss(1.0 / mu, sampling_prob=rate, adjacency_type=adjacency)
         for eps in (0.01, 0.3, 1.0):
@@ -88,7 +88,7 @@ def test_dp_accounting_agrees_in_both_directions(rate, mu):
         1.0 / mu, sampling_prob=rate, value_discretization_interval=1e-4
     )
     for delta in (1e-5, 1e-3):
-        assert float(scores.epsilon(m, delta, rate)) == pytest.approx(
+        assert float(exposed.epsilon(m, delta, rate)) == pytest.approx(
             both.get_epsilon_for_delta(delta), rel=2e-3, abs=2e-4
         )
 
@@ -96,34 +96,34 @@ def test_dp_accounting_agrees_in_both_directions(rate, mu):
 @pytest.mark.parametrize("rate", [1.0, 0.3])
 def test_the_curve_of_a_record_agrees_with_the_formulas(rate):
     m = 1.7
-    one = scores.curve(m, rate)
-    assert one.advantage() == pytest.approx(float(scores.advantage(m, rate)), rel=1e-12)
-    assert one.epsilon(1e-5) == pytest.approx(float(scores.epsilon(m, 1e-5, rate)), rel=1e-9)
-    both = max(float(scores.delta_in(m, 0.4, rate)), float(scores.delta_out(m, 0.4, rate)))
+    one = exposed.curve(m, rate)
+    assert one.advantage() == pytest.approx(float(exposed.advantage(m, rate)), rel=1e-12)
+    assert one.epsilon(1e-5) == pytest.approx(float(exposed.epsilon(m, 1e-5, rate)), rel=1e-9)
+    both = max(float(exposed.delta_in(m, 0.4, rate)), float(exposed.delta_out(m, 0.4, rate)))
     assert one.delta(0.4) == pytest.approx(both, rel=1e-12)
-    assert float(one.tpr(0.01)) >= float(scores.power(m, 0.01, rate)) - 1e-12
+    assert float(one.tpr(0.01)) >= float(exposed.power(m, 0.01, rate)) - 1e-12
 
 
 def test_many_records_are_joined_on_a_grid():
     m = np.random.default_rng(0).chisquare(4, 30_000) / 4
-    joined = scores.epsilon(m, 1e-5, 0.4)
-    exact = scores.epsilon(m[:500], 1e-5, 0.4)
+    joined = exposed.epsilon(m, 1e-5, 0.4)
+    exact = exposed.epsilon(m[:500], 1e-5, 0.4)
     np.testing.assert_allclose(joined[:500], exact, atol=1e-6)
 
 
 def test_many_equal_records():
-    same = scores.epsilon(np.full(30_000, 0.7), 1e-5)
-    assert same == pytest.approx(np.full(30_000, float(scores.epsilon(0.7, 1e-5))))
+    same = exposed.epsilon(np.full(30_000, 0.7), 1e-5)
+    assert same == pytest.approx(np.full(30_000, float(exposed.epsilon(0.7, 1e-5))))
 
 
 def test_extremes():
-    assert float(scores.epsilon(0.0, 1e-5)) == 0.0
-    assert float(scores.epsilon(1e8, 1e-5)) == math.inf
-    assert float(scores.advantage(0.0, 0.3)) == 0.0
-    assert float(scores.advantage(1e8, 0.3)) == pytest.approx(0.3)
-    assert float(scores.power(1.0, 0.0)) == 0.0
-    assert gaussian_delta(0.7, 0.2) == pytest.approx(float(scores.delta_in(0.49, 0.2)))
-    assert scores.curve(4.0) == Gaussian(2.0)
+    assert float(exposed.epsilon(0.0, 1e-5)) == 0.0
+    assert float(exposed.epsilon(1e8, 1e-5)) == math.inf
+    assert float(exposed.advantage(0.0, 0.3)) == 0.0
+    assert float(exposed.advantage(1e8, 0.3)) == pytest.approx(0.3)
+    assert float(exposed.power(1.0, 0.0)) == 0.0
+    assert gaussian_delta(0.7, 0.2) == pytest.approx(float(exposed.delta_in(0.49, 0.2)))
+    assert exposed.curve(4.0) == Gaussian(2.0)
 
 
 def test_noise_counts_as_covariance_of_the_records_behind_the_mean():
@@ -131,8 +131,8 @@ def test_noise_counts_as_covariance_of_the_records_behind_the_mean():
     z = np.array([1.0, 2.0, 3.0])
     release = Release(size=100, noise=0.2, rate=0.5)
     expected = np.sum(z**2 / (np.array([1.0, 4.0, 9.0]) + 50 * 0.04)) / 100
-    assert float(scores.leakage_scores(z, model, release)) == pytest.approx(expected)
-    assert float(scores.leakage_scores(z, model, Release(100))) == pytest.approx(0.03)
+    assert float(exposed.leakage_scores(z, model, release)) == pytest.approx(expected)
+    assert float(exposed.leakage_scores(z, model, Release(100))) == pytest.approx(0.03)
 
 
 def test_a_misspecified_target_reveals_what_the_theorem_says(rng):
@@ -140,36 +140,36 @@ def test_a_misspecified_target_reveals_what_the_theorem_says(rng):
     model = known(np.zeros(d), np.ones(d))
     z = rng.normal(size=d) * 1.5
     held = z + rng.normal(size=d)
-    found = scores.misspecified(z, held, model, Release(n))
+    found = exposed.misspecified(z, held, model, Release(n))
     out = rng.normal(size=(ROUNDS // 4, d)) / math.sqrt(n)
     statistic_out = out @ held - found.target / 2.0
     inside = rng.normal(size=(ROUNDS // 4, d)) / math.sqrt(n) + z / n
     statistic_in = inside @ held - found.target / 2.0
     threshold = float(found.threshold)
     gap = (statistic_in > threshold).mean() - (statistic_out > threshold).mean()
-    expected = float(scores.advantage(found.effective))
+    expected = float(exposed.advantage(found.effective))
     assert abs(gap - expected) < 3.0 * math.sqrt(0.5 / (ROUNDS // 4))
-    own = scores.misspecified(z, z, model, Release(n))
+    own = exposed.misspecified(z, z, model, Release(n))
     assert float(own.effective) == pytest.approx(float(z @ z / n))
-    opposite = scores.misspecified(z, -z, model, Release(n))
+    opposite = exposed.misspecified(z, -z, model, Release(n))
     assert float(opposite.effective) == pytest.approx(float(own.effective))
-    nothing = scores.misspecified(z, np.zeros(d), model, Release(n))
+    nothing = exposed.misspecified(z, np.zeros(d), model, Release(n))
     assert float(nothing.effective) == 0.0
 
 
 def test_the_advantage_has_an_inverse():
     for rate in (1.0, 0.4):
-        m = scores.leakage_at(0.25, rate)
-        assert float(scores.advantage(m, rate)) == pytest.approx(0.25)
-    assert scores.leakage_at(0.4, 0.4) == math.inf
+        m = exposed.leakage_at(0.25, rate)
+        assert float(exposed.advantage(m, rate)) == pytest.approx(0.25)
+    assert exposed.leakage_at(0.4, 0.4) == math.inf
 
 
 def test_published_sub_sampling_is_off_both_ways():
     """Simulated at m* = 8.9, rate .5 in the theory notes: .549 and .490, against .796 and .414."""
-    assert float(scores.power(8.9, 0.1, 0.5)) == pytest.approx(0.549, abs=5e-4)
-    assert float(scores.power(8.9, 0.01, 0.5)) == pytest.approx(0.490, abs=5e-4)
-    assert float(scores.published_power(8.9, 0.1, 0.5)) == pytest.approx(0.796, abs=5e-4)
-    assert float(scores.published_power(8.9, 0.01, 0.5)) == pytest.approx(0.414, abs=6e-4)
+    assert float(exposed.power(8.9, 0.1, 0.5)) == pytest.approx(0.549, abs=5e-4)
+    assert float(exposed.power(8.9, 0.01, 0.5)) == pytest.approx(0.490, abs=5e-4)
+    assert float(exposed.published_power(8.9, 0.1, 0.5)) == pytest.approx(0.796, abs=5e-4)
+    assert float(exposed.published_power(8.9, 0.01, 0.5)) == pytest.approx(0.414, abs=6e-4)
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, math.nan])
@@ -177,7 +177,7 @@ def test_rates_outside_are_refused(rate):
     with pytest.raises(InputError, match="rate must lie in"):
         Release(100, rate=rate)
     with pytest.raises(InputError, match="rate must lie in"):
-        scores.advantage(1.0, rate)
+        exposed.advantage(1.0, rate)
 
 
 def test_other_bad_input():
@@ -188,11 +188,11 @@ def test_other_bad_input():
     with pytest.raises(InputError, match="less than one record"):
         Release(100, rate=0.001)
     with pytest.raises(InputError, match="at least 0"):
-        scores.power([-1.0], 0.1)
+        exposed.power([-1.0], 0.1)
     with pytest.raises(InputError, match="epsilon must be"):
-        scores.delta_in(1.0, -0.1)
+        exposed.delta_in(1.0, -0.1)
     with pytest.raises(InputError, match="delta must lie"):
-        scores.epsilon(1.0, 0.0)
+        exposed.epsilon(1.0, 0.0)
 
 
 def test_plug_in_scores_come_close_to_the_true_ones(rng):
@@ -201,7 +201,7 @@ def test_plug_in_scores_come_close_to_the_true_ones(rng):
     truth = known(np.zeros(d), mixing.T @ mixing)
     reference = rng.normal(size=(4000, d)) @ mixing
     z = rng.normal(size=(200, d)) @ mixing
-    estimated = scores.leakage_scores(z, estimate_covariance(reference), Release(n))
-    exact = scores.leakage_scores(z, truth, Release(n))
+    estimated = exposed.leakage_scores(z, estimate_covariance(reference), Release(n))
+    exact = exposed.leakage_scores(z, truth, Release(n))
     assert abs(float(np.mean(estimated / exact)) - 1.0) < 0.05
     assert np.corrcoef(estimated, exact)[0, 1] > 0.97

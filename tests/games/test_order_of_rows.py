@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 
 import divulge
 from divulge.errors import InputError
-from divulge.games.attribute import attribute
-from divulge.games.membership import membership
-from divulge.games.retraining import retraining
-from divulge.games.synthetic import synthetic
+from divulge.games.attribute.play import attribute
+from divulge.games.membership.play import membership
+from divulge.games.retraining.play import retraining
+from divulge.games.synthetic.play import synthetic
 
 ROWS = 900
 
@@ -94,8 +94,8 @@ def test_another_order_was_another_draw_before():
     """What the test above is about: with the rows as they come, a shuffle is a second draw."""
     from dataclasses import replace
 
-    from divulge.games.membership import audit_pools
-    from divulge.games.pools import read_pools
+    from divulge.games.membership.play import audit_pools
+    from divulge.games.membership.read import read_pools
 
     options = dict.fromkeys(
         ("members", "nonmembers", "model", "label", "lower_is_member", "propensity",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mixed_table import frame, records
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.generators.copies import exact_copies, same_schema
 

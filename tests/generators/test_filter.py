@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mixed_table import records
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.generators.filter import Filtered, matrix
 from divulge.generators.trees import SequentialTrees

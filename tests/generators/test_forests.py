@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from divulge.generators import trees as trees_
 from divulge.generators.base import InPieces, Training, generate
-from divulge.generators.columns import columns_of, rebuild, smear, table_of
+from divulge.generators.encoding import columns_of, rebuild, smear, table_of
 from divulge.generators.filter import Filtered
 from divulge.generators.forests import apply, draw, nodes
 from divulge.generators.mst import SpanningTree
 from divulge.generators.trees import SequentialTrees, outcome, predictors
-from divulge.pieces import Pieces
+from divulge.work.pieces import Pieces
 
 FAST = SequentialTrees(trees=3)
 LEARNED = 8
@@ -184,8 +185,11 @@ kept(sys.argv[1])
 
 
 def test_a_kill_loses_at_most_the_forest_in_work(tmp_path, monkeypatch):
-    here = os.path.dirname(__file__)
-    run = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], cwd=here)
+    here = Path(__file__).parent
+    support = {"PYTHONPATH": os.pathsep.join([*sys.path, str(here.parent / "support")])}
+    run = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], cwd=here, env=os.environ | support
+    )
     while run.poll() is None and len(list(tmp_path.glob("*.piece"))) < 2:
         time.sleep(0.001)
     run.send_signal(signal.SIGKILL)

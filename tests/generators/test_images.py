@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.generators.images import PixelMixture, with_margins
@@ -96,7 +96,7 @@ def test_the_audit_tells_a_generator_by_name_which_column_is_the_class(digits, m
     """Numbers as classes: without the label the class would be one more pixel."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from divulge.games.synthetic import synthetic
+    from divulge.games.synthetic.play import synthetic
 
     generate, made = PixelMixture.generate, []
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from mixed_table import frame, records
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError, MissingExtra
-from divulge.generators.columns import columns_of
 from divulge.generators.copies import same_schema
+from divulge.generators.encoding import columns_of
 from divulge.generators.mst import SpanningTree, cut, spanning_tree, walk, zero_concentrated
 
 

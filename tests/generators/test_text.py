@@ -13,7 +13,7 @@ from divulge.generators.base import Training
 from divulge.generators.text import TextGenerator, continuations
 from divulge.models import finetune
 from divulge.models.chunks import chunks, token_matrix
-from divulge.pieces import Pieces
+from divulge.work.pieces import Pieces
 
 SENTENCE = "the sea was calm and a small ship went slowly to the north with no wind at all"
 WORDS = SENTENCE.split()

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from mixed_table import frame, records
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.generators.trees import SequentialTrees

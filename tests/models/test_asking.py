@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from divulge import tables
+from divulge.attacks import scoring
+from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games import scoring
 from divulge.models import base
 from divulge.models.estimator import Estimator
 from divulge.models.outputs import margins

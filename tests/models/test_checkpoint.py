@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="needs the extra 'language'")
 pytest.importorskip("transformers", reason="needs the extra 'language'")
 
 from divulge.models import finetune
-from divulge.pieces import Pieces
+from divulge.work.pieces import Pieces
 
 ROWS = np.random.default_rng(0).integers(0, 310, (20, 12))
 

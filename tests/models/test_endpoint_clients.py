@@ -17,7 +17,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import divulge
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import base
 from divulge.models.endpoints import open_endpoint

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from servers import hostile, serving
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import endpoint as endpoint_
 from divulge.models.endpoint import Endpoint, Limits, quoted, scrubbed

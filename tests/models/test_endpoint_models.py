@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import divulge
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import base
 from divulge.models import endpoint as endpoint_

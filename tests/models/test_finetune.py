@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra 'language'")
 pytest.importorskip("transformers", reason="needs the extra 'language'")
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import finetune
 from divulge.models.chunks import COLUMNS, chunks, token_matrix

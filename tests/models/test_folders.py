@@ -10,7 +10,7 @@ import socket
 import numpy as np
 import pytest
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import Source, folders, load
 

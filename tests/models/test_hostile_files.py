@@ -17,7 +17,7 @@ from model_data import NAMES, members, two_classes
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import archives, load, rehearsal
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import divulge
-from divulge import tables
+from divulge.attacks import scoring
+from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games import scoring
 from divulge.models import base, load
 
 torch = pytest.importorskip("torch", reason="torch is in the extra language")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from model_data import NAMES, check_audit, expected, losses, two_classes
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
-from divulge.models import columns, load
+from divulge.models import layout, load
 from divulge.models.networks import Network
 
 torch = pytest.importorskip("torch", reason="torch is in the extra torch")
@@ -82,7 +82,7 @@ def test_small_records_are_read_in_large_portions_and_shown_in_small_ones(networ
     read = Network(Counting(), "the network")
     assert losses(read, table) == pytest.approx(own, abs=1e-5)
     assert shown == [1024, 1024, 452]
-    monkeypatch.setattr("divulge.models.columns.CELLS", 5 * 2048)
+    monkeypatch.setattr("divulge.models.layout.CELLS", 5 * 2048)
     shown.clear()
     assert losses(read, table[:2049]) == pytest.approx(own[:2049], abs=1e-5)
     assert shown == [1024, 1024, 2]  # never one row alone
@@ -90,8 +90,8 @@ def test_small_records_are_read_in_large_portions_and_shown_in_small_ones(networ
 
 def test_large_records_are_read_in_small_portions():
     records = tables.read({"a": np.arange(10.0)})
-    for shape, sizes in (((1,), [10]), ((columns.CELLS,), [4, 4, 2]), ((3, None), [4, 4, 2])):
-        assert [len(some) for some in columns.portions(records, shape, 4)] == sizes
+    for shape, sizes in (((1,), [10]), ((layout.CELLS,), [4, 4, 2]), ((3, None), [4, 4, 2])):
+        assert [len(some) for some in layout.portions(records, shape, 4)] == sizes
 
 
 def test_a_network_answers_once_per_record():

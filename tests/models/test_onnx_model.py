@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import load, rehearsal
 from divulge.models import onnx as onnx_

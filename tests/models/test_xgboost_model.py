@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from model_data import NAMES, check_audit, expected, losses, members, three_classes, two_classes
 
-from divulge import tables
+from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models import load
 

@@ -1,7 +1,7 @@
 """Numbers that somebody relies on do not change unnoticed: the results of every game are pinned.
 
 Keys may be added to a result, none may go; numbers agree to eight digits. Where a change is meant,
-``python tests/pinned/pin.py`` writes the results anew, and the changelog says why.
+``python tests/support/pin.py`` writes the results anew, and the changelog says why.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from pin import RESULTS, result
-from runs import RUNS, Run, write_tables
+from pinned_runs import RUNS, Run, write_tables
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ import pytest
 from markup import Page
 from sample import HOSTILE
 
-from divulge import rounding
-from divulge.games.leakage import leakage
+from divulge.games.leakage.play import leakage
 from divulge.report import html, leakage_charts, wording
 from divulge.report.sections import sections
 from divulge.report.terminal import result_text
 from divulge.result import Result, Verdict
+from divulge.text import rounding
 
 SECTIONS = {section.key: section for section in sections(wording.LEAKAGE)}
 

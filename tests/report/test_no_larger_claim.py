@@ -20,8 +20,8 @@ from sample import attribute, leak
 from synthetic_sample import synthetic
 
 import divulge
-from divulge.claims import Claim, described, judge
-from divulge.games import findings
+from divulge.claims import Claim, check, described
+from divulge.games.membership import findings
 from divulge.report import html
 from divulge.report.terminal import result_text
 from divulge.result import Result
@@ -112,7 +112,7 @@ def shown(result: Result) -> Iterator[tuple[str, list[float]]]:
     yield "fragment", [float(n) for n in NUMBER.findall(html.fragment(result))]
     yield "JSON", [float(n) for n in NUMBER.findall(result.dumps())]
     for claim in ("mu=0.1", "mu=99", "epsilon=1", "epsilon=99,delta=1e-5"):
-        sentence = judge(result, Claim.parse(claim)).sentence
+        sentence = check(result, Claim.parse(claim)).sentence
         yield f"check {claim}", [float(n) for n in NUMBER.findall(sentence)]
 
 
@@ -134,7 +134,7 @@ def test_no_output_claims_more_than_the_result(sample):
 
 
 def test_the_search_finds_a_number_that_is_rounded_up(monkeypatch):
-    from divulge import rounding
+    from divulge.text import rounding
 
     monkeypatch.setattr(rounding, "at_least", lambda value, digits=3: f"{value:.{digits}f}")
     with pytest.raises(AssertionError, match=r"shows 43\.1"):
@@ -145,7 +145,7 @@ def test_the_search_finds_a_number_that_is_rounded_up(monkeypatch):
 def test_check_prints_what_was_proved_or_less(value):
     result = replace(leak(), bounds=(replace(leak().bounds[0], value=value),))
     for claim in ("mu=0.9865", "mu=1.99955", "mu=0.0003", "mu=7"):
-        judged = judge(result, Claim.parse(claim))
+        judged = check(result, Claim.parse(claim))
         at_least = float(re.search(r"is at least (\d+\.\d+)", judged.sentence)[1])
         allowed = float(re.search(r"up to (\d+\.\d+)", judged.sentence)[1])
         assert at_least <= value
@@ -162,7 +162,7 @@ def test_a_real_posterior_is_not_overstated():
 SOURCE = Path(divulge.__file__).parent
 SPOKEN = sorted(
     [*SOURCE.glob("report/*.py"), *SOURCE.glob("games/*.py"), *SOURCE.glob("cli/*.py"),
-     SOURCE / "claims.py", SOURCE / "demo.py", SOURCE / "shift/adjust.py"]
+     SOURCE / "claims.py", SOURCE / "demo.py", SOURCE / "proof/adjust.py"]
 )  # fmt: skip
 CLAIM_WORDS = re.compile(r"epsilon|gamma|\bmu\b|c_lb|bound|\bcontrol\b|confidence|lower")
 

@@ -173,7 +173,7 @@ def test_the_ranks_of_a_true_posterior_are_uniform():
 
 def test_a_posterior_that_forgets_the_strength_is_caught(monkeypatch):
     """Strength 1 assumed, as in Remark 2: the intervals are far too narrow."""
-    from divulge.bounds.priors import StrengthPrior
+    from divulge.posterior.priors import StrengthPrior
     from divulge.selftest import posteriors
 
     honest = posteriors.posterior

@@ -13,10 +13,10 @@ from scipy.special import expit
 
 from divulge.bounds.choice import price
 from divulge.bounds.counting import zero_run_p_value
-from divulge.games.corrections import audit
 from divulge.mechanisms import RandomisedResponse
+from divulge.proof.corrections import audit
+from divulge.proof.prepared import Prepared
 from divulge.shift import tampered
-from divulge.shift.prepared import Prepared
 
 
 def test_the_share_kept_is_that_of_the_theorem():

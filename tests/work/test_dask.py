@@ -14,11 +14,11 @@ import pytest
 
 import divulge
 from divulge.errors import InputError, WorkersLost
-from divulge.pieces import Pieces
 from divulge.work import SERIAL, Engine
+from divulge.work.pieces import Pieces
 
 pytest.importorskip("distributed", reason="needs the extra dask")
-sys.path.insert(0, os.path.dirname(__file__))
+
 from jobs import audited, deadly, generated, same, scored, sums
 
 pytestmark = pytest.mark.filterwarnings("default")

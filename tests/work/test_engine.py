@@ -7,15 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from jobs import audited, deadly, same, sums
 
 from divulge.errors import InputError, MissingExtra, WorkersLost
-from divulge.pieces import Pieces
-from divulge.versions import code
 from divulge.work import SERIAL, Engine, engine
 from divulge.work.parcel import call, compare, one_thread, opened, pack
-
-sys.path.insert(0, os.path.dirname(__file__))
-from jobs import audited, deadly, same, sums
+from divulge.work.pieces import Pieces
+from divulge.work.versions import code
 
 TWO = Engine("loky", 2)
 

@@ -10,15 +10,14 @@ import time
 
 import numpy as np
 
-from divulge import pieces as pieces_
-from divulge import versions
-from divulge.pieces import Pieces
-from divulge.work import SERIAL, Engine
+from divulge.work import SERIAL, Engine, versions
+from divulge.work import pieces as pieces_
+from divulge.work.pieces import Pieces
 
 SCRIPT = """
 import os, sys, time
 import numpy as np
-from divulge.pieces import Pieces
+from divulge.work.pieces import Pieces
 from divulge.work import Engine
 
 folder, log, processes = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
@@ -11,7 +10,7 @@ from divulge.errors import InputError, WorkersLost
 from divulge.work import SERIAL, Engine
 
 pytest.importorskip("ray", reason="needs the extra ray")
-sys.path.insert(0, os.path.dirname(__file__))
+
 from jobs import audited, deadly, generated, same, scored, sums
 
 pytestmark = pytest.mark.filterwarnings("default")

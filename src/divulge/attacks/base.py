@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from divulge.errors import InputError, require
 from divulge.models.base import Answers
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Need = Literal[
     "losses", "label", "probabilities", "tokens", "vocabulary", "texts", "lowered", "reference",

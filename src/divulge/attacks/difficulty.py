@@ -7,11 +7,9 @@ for membership.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.attacks.base import Attack, Observed, losses
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 def difficulty_calibration(log_target: Array, log_reference: Array) -> Array:

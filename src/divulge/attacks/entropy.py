@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
+from divulge.types import Array
 
 
 def entropy(observed: Observed) -> Array:

@@ -32,8 +32,8 @@ import numpy.typing as npt
 from divulge.errors import InputError, require
 from divulge.exposure.covariance import DENSE, LEDOIT_WOLF, Covariance
 from divulge.exposure.selection import MAHALANOBIS, exposure, noisy_covariance, rank_sum
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Gradients = Callable[[Any], npt.ArrayLike]
 """``gradients(theta)``: one clipped gradient per record, as rows."""
 _RIDGE = 1e-6

@@ -12,11 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.errors import InputError, MissingExtra, require
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 def gradient_table(

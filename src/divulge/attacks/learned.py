@@ -13,9 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
 from divulge.errors import require
-from divulge.threads import Sized
+from divulge.types import Array
+from divulge.work.threads import Sized
 
 PLAYED = 8
 """Most shadow models that play the target."""

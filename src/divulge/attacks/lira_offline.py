@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from divulge.attacks import parametric
-from divulge.attacks.base import Array, Attack, Mask, Observed
+from divulge.attacks.base import Attack, Mask, Observed
 from divulge.attacks.lira_online import ENOUGH, signals
+from divulge.types import Array
 
 _LEAST = 1e-12
 

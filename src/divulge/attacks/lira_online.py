@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from divulge.attacks import parametric
-from divulge.attacks.base import Array, Attack, Mask, Observed
+from divulge.attacks.base import Attack, Mask, Observed
 from divulge.attacks.logit_gap import signal
+from divulge.types import Array
 
 ENOUGH = 64
 """Shadow models from which on every record has deviations of its own."""

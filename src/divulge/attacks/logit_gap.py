@@ -11,14 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from divulge.attacks.base import (
-    Array,
-    Attack,
-    Observed,
-    label_log_probabilities,
-    losses,
-)
+from divulge.attacks.base import Attack, Observed, label_log_probabilities, losses
 from divulge.models.base import Answers
+from divulge.types import Array
 
 
 def logit_gap(answers: Answers, labels: npt.NDArray[np.intp]) -> Array:

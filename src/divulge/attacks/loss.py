@@ -5,7 +5,8 @@ Needs the loss, however the model gives it. Smaller speaks for membership.
 
 from __future__ import annotations
 
-from divulge.attacks.base import Array, Attack, Observed, losses
+from divulge.attacks.base import Attack, Observed, losses
+from divulge.types import Array
 
 
 def loss(observed: Observed) -> Array:

@@ -5,8 +5,9 @@ Needs the language model's answers to both. Smaller speaks for membership.
 
 from __future__ import annotations
 
-from divulge.attacks.base import Array, Attack, Observed, losses
+from divulge.attacks.base import Attack, Observed, losses
 from divulge.attacks.tokens import relative_loss
+from divulge.types import Array
 
 
 def _score(observed: Observed) -> Array:

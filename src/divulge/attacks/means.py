@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from divulge.errors import InputError, require, require_probability
 from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covariance
-from divulge.exposure.scores import Release
-
-Array = npt.NDArray[np.float64]
+from divulge.exposure.exposed import Release
+from divulge.types import Array
 
 LIKELIHOOD_RATIO = "likelihood-ratio"
 SCALAR_PRODUCT = "scalar-product"

@@ -7,7 +7,8 @@ log-probability, which has the opposite sign.
 from __future__ import annotations
 
 from divulge.attacks import tokens
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
+from divulge.types import Array
 
 
 def _score(observed: Observed) -> Array:

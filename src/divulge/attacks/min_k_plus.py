@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
 from divulge.attacks.tokens import min_k
+from divulge.types import Array
 
 _LEAST = 1e-9
 """Standard deviation of a place at which the model is certain."""

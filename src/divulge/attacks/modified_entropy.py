@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Observed, label_log_probabilities
+from divulge.attacks.base import Attack, Observed, label_log_probabilities
 from divulge.models.base import SMALLEST
+from divulge.types import Array
 
 
 def modified_entropy(observed: Observed) -> Array:

@@ -10,14 +10,14 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
 from divulge.attacks.base import Mask, Observed
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import base
 from divulge.models.base import Answers, Model
 from divulge.models.estimator import adapt
 from divulge.models.hub import CausalModel
-from divulge.tables import Frame
 
 Progress = Callable[[int, int], None]
 

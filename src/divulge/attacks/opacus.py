@@ -14,12 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.attacks.gradient import Scores, Training
 from divulge.errors import InputError, MissingExtra, require
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 CHUNK = 256
 """Records whose gradients, of all parameters, are held at once."""
 

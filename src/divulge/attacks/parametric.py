@@ -14,8 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from divulge.errors import require
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 _EQUAL = 1e-9
 """Relative difference of variances below which they count as equal."""

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
 from divulge.attacks.logit_gap import signal
 from divulge.errors import require
-from divulge.threads import Sized, sized
+from divulge.types import Array
+from divulge.work.threads import Sized, sized
 
 FEWEST = 50
 """Records of the population below which nothing is fitted."""

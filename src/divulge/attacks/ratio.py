@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from divulge.attacks.base import Array, Attack, Observed, losses
+from divulge.attacks.base import Attack, Observed, losses
+from divulge.types import Array
 
 
 def reference_log_probability(observed: Observed) -> Array:

@@ -6,9 +6,10 @@ for membership.
 
 from __future__ import annotations
 
-from divulge.attacks.base import Array, Attack, Observed, losses
+from divulge.attacks.base import Attack, Observed, losses
 from divulge.attacks.difficulty import reference_loss
 from divulge.attacks.tokens import relative_loss
+from divulge.types import Array
 
 
 def _score(observed: Observed) -> Array:

@@ -14,13 +14,11 @@ records and for a population that none trained on. Larger speaks for membership.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.attacks.base import Attack, Observed, losses
 from divulge.attacks.ratio import reference_log_probability
 from divulge.errors import require
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 SLOPE, GAMMA = 0.3, 2.0
 FINEST = 1.0

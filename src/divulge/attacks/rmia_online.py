@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from divulge.attacks.base import Array, Attack, Mask, Observed, losses
+from divulge.attacks.base import Attack, Mask, Observed, losses
 from divulge.attacks.rmia import FINEST, SLOPE, dominated, half_way
 from divulge.errors import require
+from divulge.types import Array
 
 
 def evidence(shadows: Array, inside: Mask, slope: float = SLOPE) -> Array:

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.attacks.base import Array, Mask
+from divulge.attacks.base import Mask
 from divulge.errors import require
 from divulge.models import code
 from divulge.models.base import SMALLEST, Answers, logarithms
-from divulge.pieces import Pieces, digest
-from divulge.threads import Sized, single
+from divulge.types import Array
 from divulge.work import Engine
+from divulge.work.pieces import Pieces, digest
+from divulge.work.threads import Sized, single
 
 Make = Callable[[int], Any]
 """``make(seed)`` is a fresh estimator with ``fit(x, y)`` and ``predict_proba(x)``."""

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError, MissingExtra, require
-from divulge.threads import single
+from divulge.types import Array
+from divulge.work.threads import single
 
-Array = npt.NDArray[np.float64]
 Tokens = npt.NDArray[np.int64]
 Labelled = tuple[Tokens, "Array | None", Array]
 

@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.errors import require
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 SHARE = 0.2
 """The share of least likely tokens in Min-K%."""
 _LEAST = 1e-12

@@ -6,8 +6,9 @@ tokens long, divides the loss per token. Needs tokens and texts. Smaller speaks 
 
 from __future__ import annotations
 
-from divulge.attacks.base import Array, Attack, Observed
+from divulge.attacks.base import Attack, Observed
 from divulge.attacks.tokens import compressed
+from divulge.types import Array
 
 
 def _score(observed: Observed) -> Array:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from divulge.bounds.betting import BettingResult, bet, bet_given
+from divulge.bounds.checks import check_delta
 from divulge.bounds.counting import (
     binomial_epsilon_lower_bound,
     poisson_binomial_tail,
@@ -13,7 +14,6 @@ from divulge.bounds.counting import (
     steinke_epsilon_lower_bound,
     zero_run_epsilon_lower_bound,
 )
-from divulge.bounds.counts import check_delta
 from divulge.bounds.error_rates import epsilon_from_errors
 from divulge.bounds.guessing import Counts, Target, calibrated, top_guesses, union
 from divulge.bounds.recursion import epsilon_lower_bound as recursion_epsilon_lower_bound

@@ -25,11 +25,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from divulge.bounds import learners as _learners
+from divulge.bounds import learning as _learners
 from divulge.errors import require, require_probability
-from divulge.trials import slices
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array, slices
 
 GRID_STEP = 0.01
 GRID_END = 30.0
@@ -195,7 +193,7 @@ def bet(
     Where scores or log-odds were themselves learned from revealed trials, give that ``order`` of
     revelation (a permutation of the trials) and the number ``known`` of trials at its head on which
     nothing is staked. ``e_values`` asks for those of this game, to be combined with others
-    (``bounds/seeds.py``).
+    (``bounds/several_draws.py``).
     """
     x, s, prior = _check(scores, truths, log_odds, error)
     require(combine in ("likelihood", "average"), f"Unknown combination {combine!r}.")

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy.special import betainc, betaincinv, expit, logit
 
 from divulge.errors import require, require_probability
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 RULES = ("grid", "all")

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincinv, expit, logit, ndtri
 
-from divulge.bounds.counts import check_counts, check_delta
+from divulge.bounds.checks import check_counts, check_delta
 from divulge.errors import require, require_probability
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 TOLERANCE = 1e-6
 _CHUNK = 512
 _NEGLIGIBLE = 1e-22  # mass moved upwards per truncated convolution; below any p-value that matters

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
-from divulge.bounds.counts import check_delta
-from divulge.bounds.likelihood import Array
-from divulge.bounds.posterior import check
+from divulge.bounds.checks import check_delta, check_error_counts
 from divulge.errors import require_probability
 from divulge.result import Bound
+from divulge.types import Array
 
 METHOD = "clopper-pearson"
 THEOREM = (
@@ -35,7 +34,7 @@ _UP = 1.0 + 1e-9  # limits are rounded up: the smaller claim
 
 def upper_limits(counts: npt.ArrayLike, error: float) -> Array:
     """Upper limits of both error rates of each row, all of which hold with 1 - error."""
-    table = check(counts)
+    table = check_error_counts(counts)
     require_probability("error", error)
     share = error / (2.0 * len(table))
     wrong, total = table[:, ::2], table[:, 1::2]

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from divulge.bounds import learners, recursion
+from divulge.bounds import learning, recursion
 from divulge.bounds.choice import least, price
 from divulge.bounds.counting import binomial_epsilon_lower_bound
 from divulge.curves import ApproximateDP, Gaussian
 from divulge.errors import require, require_probability
-from divulge.trials import Trials, slices
+from divulge.trials import Trials
+from divulge.types import Array, slices
 
-Array = npt.NDArray[np.float64]
 Guesses = npt.NDArray[np.int8]
 CALIBRATION_SHARE = 0.1
 UNION_SHARES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -152,7 +152,7 @@ def calibrated(
             centred_ranks(rest.score), max(1, round(_FALLBACK_SHARE * len(rest))), rng
         )
         return count_correct(guess, rest.truth)
-    teach = learners.stacked(known.score.reshape(size, -1), known.truth, known.log_odds)
+    teach = learning.stacked(known.score.reshape(size, -1), known.truth, known.log_odds)
     evidence = teach(rest.score.reshape(len(rest), -1))
     accuracy = np.sort(expit(np.abs(evidence)))[::-1]
     guesses = choose_guesses(accuracy, target=target, error=error)

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from divulge.bounds.counts import check_counts, check_delta
+from divulge.bounds.checks import check_counts, check_delta
 from divulge.curves import ApproximateDP, Curve, Gaussian, WithFailure
 from divulge.errors import require
 

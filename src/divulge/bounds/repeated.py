@@ -25,8 +25,7 @@ from divulge.bounds.guessing import Counts
 from divulge.bounds.recursion import epsilon_lower_bound as epsilon_from_counts
 from divulge.bounds.recursion import mu_lower_bound
 from divulge.errors import require, require_probability
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 _RUNGS = (0.01, 0.05, 0.125, 0.25, 0.375, 0.499999, 0.625, 0.75, 0.875)
 """P-values are rounded up to these multiples of the error; from the error on they count nothing."""

@@ -64,8 +64,8 @@ def command(
     Each trial shows a record with its own label or with one drawn from a proxy. Exit code 0: the
     audit ran; 2: bad input; 3: nothing can be concluded.
     """
-    from divulge.games.attribute import attribute
-    from divulge.games.provenance import DELTAS
+    from divulge.games.attribute.play import attribute
+    from divulge.proof.provenance import DELTAS
     from divulge.report import progress
 
     output.check(

@@ -67,9 +67,9 @@ def plan_command(
 
     The plan holds the truths: keep it from whoever scores or attacks the model.
     """
-    from divulge.games import canaries as game
+    from divulge.data.tables import file_sha256
+    from divulge.games.canaries import play as game
     from divulge.report import progress
-    from divulge.tables import file_sha256
 
     game.reserve_plan(
         data,
@@ -133,8 +133,8 @@ def audit_command(
 
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
-    from divulge.games import canaries as game
-    from divulge.games.provenance import DELTAS
+    from divulge.games.canaries import play as game
+    from divulge.proof.provenance import DELTAS
     from divulge.report import progress
 
     output.check(

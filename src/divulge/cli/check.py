@@ -18,9 +18,9 @@ def command(
 
     Exit code 0: not refuted; 1: refuted; 2: bad input; 3: not comparable.
     """
-    from divulge.claims import Claim, judge
+    from divulge.claims import check
     from divulge.result import Result
 
-    judgement = judge(Result.load(result), Claim.parse(claim))
+    judgement = check(Result.load(result), claim)
     output.say(judgement.sentence)
     raise typer.Exit(judgement.exit_code)

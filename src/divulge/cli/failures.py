@@ -26,7 +26,7 @@ import typer
 from divulge import __version__
 from divulge.cli.quoting import safe
 from divulge.errors import DivulgeError
-from divulge.visible import one_line, visible
+from divulge.text.visible import one_line, visible
 
 DEBUG = "--debug"
 VARIABLE = "DIVULGE_DEBUG"

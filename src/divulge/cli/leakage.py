@@ -66,7 +66,7 @@ def command(
     Computed from distances under a stated model: no attack is run and nothing is proved.
     Exit code 0: computed; 2: bad input.
     """
-    from divulge.games import leakage as game
+    from divulge.games.leakage import play as game
     from divulge.report import progress
 
     output.check(

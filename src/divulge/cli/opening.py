@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from divulge import addresses
 from divulge.errors import InputError
-from divulge.visible import one_line
+from divulge.text import masking
+from divulge.text.visible import one_line
 
 if TYPE_CHECKING:
     from divulge.models.source import Source
@@ -52,7 +52,7 @@ def source(
         if not equals or name not in known:
             raise InputError(
                 f"--with is NAME=VALUE, where NAME is one of {', '.join(known)}. Found "
-                f"{addresses.shown(name)!r}."
+                f"{masking.shown(name)!r}."
             )
         if name == "classes":
             own[name] = tuple(word.strip() for word in value.split(",") if word.strip())

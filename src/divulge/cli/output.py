@@ -10,10 +10,10 @@ from typing import Any
 
 import typer
 
-from divulge import addresses
+from divulge.data.writing import Output, reserve
 from divulge.result import Result
-from divulge.visible import one_line
-from divulge.writing import Output, reserve
+from divulge.text import masking
+from divulge.text.visible import one_line
 
 _GENERATOR = b'<meta name="generator" content="divulge">'
 
@@ -54,8 +54,8 @@ def table(path: Path | None, option: str = "--out") -> Output:
 
 
 def _is_result(path: Path) -> bool:
-    from divulge import strict_json
     from divulge.errors import InputError
+    from divulge.text import strict_json
 
     try:
         data = strict_json.load(path)
@@ -84,7 +84,7 @@ def _is_table(path: Path) -> bool:
 
 def command_line() -> str:
     """What was typed; the query of an address is left out, for it may hold a key."""
-    return "divulge " + shlex.join(addresses.shown(word) for word in sys.argv[1:])
+    return "divulge " + shlex.join(masking.shown(word) for word in sys.argv[1:])
 
 
 def words(text: str) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from divulge import addresses
+from divulge.text import masking
 
 
 def safe(text: str) -> str:
     """A message without the queries of the addresses on this command line, or of any other."""
     for word in sys.argv[1:]:
-        secret = addresses.query(word)
+        secret = masking.query(word)
         for form in (secret, repr(secret)[1:-1]):
             if len(form) > 1:
                 text = text.replace(form, "")
-    return addresses.without_queries(text)
+    return masking.without_queries(text)

@@ -64,8 +64,8 @@ def command(
     Prints what the counts prove, and the posterior of epsilon and of the attacks' strength. Exit
     code 0: it ran; 2: bad input; 3: nothing can be concluded.
     """
-    from divulge.games.provenance import DELTAS
-    from divulge.games.retraining import audit
+    from divulge.games.retraining.play import audit
+    from divulge.proof.provenance import DELTAS
     from divulge.report import progress
 
     output.check(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from divulge import addresses
 from divulge.cli import opening, options, output
 from divulge.errors import InputError
+from divulge.text import masking
 
 if TYPE_CHECKING:
     from divulge.models.source import Source
@@ -68,8 +68,8 @@ def command(
 
     The model is a file, a folder, an address or module:name. Exit code 2: bad input.
     """
+    from divulge.attacks.table import score
     from divulge.report import progress
-    from divulge.scores import score
     from divulge.work import Engine
 
     def source(where: str) -> Source:
@@ -110,7 +110,7 @@ def command(
 def _shadow(given: str) -> tuple[str, str]:
     where, _, column = given.rpartition("=")
     # Without a column the last "=" of an address is that of its query.
-    last = re.split("[&;#]", addresses.query(where))[-1]
+    last = re.split("[&;#]", masking.query(where))[-1]
     if not where or not column or (last and "=" not in last):
-        raise InputError(f"--shadow is MODEL=COLUMN. Found {addresses.shown(given)!r}.")
+        raise InputError(f"--shadow is MODEL=COLUMN. Found {masking.shown(given)!r}.")
     return where, column

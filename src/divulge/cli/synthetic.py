@@ -67,9 +67,9 @@ def command(
 
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
-    from divulge.games.provenance import DELTAS
-    from divulge.games.synthetic import synthetic
+    from divulge.games.synthetic.play import synthetic
     from divulge.models.identity import identity
+    from divulge.proof.provenance import DELTAS
     from divulge.report import progress
 
     output.check(

@@ -18,8 +18,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr, ndtri
 
 from divulge.errors import InputError, require, require_probability
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 _MU_MAX = 75.0  # beyond this, exp(mu^2 / 2) leaves the range of a float
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from divulge.curves.families import Array, Curve, require_unit
+from divulge.curves.families import Curve, require_unit
 from divulge.errors import require
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ with it in, ``z + Bin(k - 1, p)``; the likelihood ratio of the two is ``t / (k p
 ``(k - t) / (k (1 - p))`` for z = 0. Over columns taken to be independent (the diagonal covariance)
 the logarithms add up: their distribution is a convolution, computed by Fourier transforms. A count
 of 0 excludes every record with a 1 there: the ratio is 0, and if that happens with a probability
-above delta, epsilon is infinite. A share that is sampled makes a mixture, as in ``scores.py``.
+above delta, epsilon is infinite. A share that is sampled makes a mixture, as in ``exposed.py``.
 
 A value that falls between two points of the grid is shared between them so that its mean is kept.
 """
@@ -21,9 +21,9 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from divulge.errors import require
-from divulge.exposure.scores import LARGEST, Release
+from divulge.exposure.exposed import LARGEST, Release
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
 
 LEAST_POINTS, MOST_POINTS = 2**12, 2**15

@@ -21,8 +21,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from divulge.errors import InputError, require
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 LEDOIT_WOLF = "ledoit-wolf"
 DIAGONAL = "diagonal"

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import require
-from divulge.exposure import scores as scores_
+from divulge.exposure import exposed as scores_
 from divulge.exposure.covariance import Covariance
-from divulge.exposure.scores import Release, leakage_at, leakage_scores
+from divulge.exposure.exposed import Release, leakage_at, leakage_scores
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 TOLERANCE = 1e-3
 """Relative width of the last bracket; its safe end is returned."""

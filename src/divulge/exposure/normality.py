@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.exposure.binary import binary_columns
-from divulge.exposure.scores import Release
-
-Array = npt.NDArray[np.float64]
+from divulge.exposure.exposed import Release
+from divulge.types import Array
 
 MOST_SKEWED = 0.3
 """Largest skewness over the root of the number of records behind the mean."""

@@ -13,11 +13,12 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
-from divulge.arranged import Rows
+from divulge.data import tables
+from divulge.data.arranged import Rows
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.exposure.covariance import Array, slices
-from divulge.tables import Frame
+from divulge.exposure.covariance import slices
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

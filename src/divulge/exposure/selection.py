@@ -16,9 +16,7 @@ from scipy.stats import rankdata
 
 from divulge.errors import require
 from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covariance
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
 
 MAHALANOBIS, RANDOM, NORM = "mahalanobis", "random", "norm"
 STRATEGIES = (MAHALANOBIS, RANDOM, NORM)

@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from divulge.pieces import Pieces
-from divulge.tables import Frame
+from divulge.data.tables import Frame
 from divulge.work import SERIAL, Engine
+from divulge.work.pieces import Pieces
 
 
 class Generator(Protocol):

@@ -14,11 +14,11 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame, filled, require_columns
 from divulge.errors import InputError, require
-from divulge.generators.columns import as_arrow
-from divulge.tables import Frame, filled, require_columns
+from divulge.generators.encoding import as_arrow
+from divulge.types import Index
 
-Index = npt.NDArray[np.intp]
 SHOWN = 5
 
 

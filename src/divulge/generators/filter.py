@@ -16,11 +16,12 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame, stack
 from divulge.errors import InputError, require
 from divulge.generators.base import Generator, Training, generate
-from divulge.generators.columns import Column, columns_of
-from divulge.tables import Array, Frame, stack
-from divulge.threads import Sized
+from divulge.generators.encoding import Column, columns_of
+from divulge.types import Array
+from divulge.work.threads import Sized
 
 MARGIN = 1.1
 """How many more records are asked for than should be needed."""

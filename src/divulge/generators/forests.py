@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from divulge.generators.columns import Index
-from divulge.pieces import Arrays
-from divulge.tables import Array
+from divulge.types import Array, Index
+from divulge.work.pieces import Arrays
 
 Floats = npt.NDArray[np.float32]
 

@@ -15,9 +15,10 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame, require_columns
 from divulge.errors import InputError, require
-from divulge.generators.columns import Column, Index, as_arrow, columns_of, rebuild, snap, table_of
-from divulge.tables import Array, Frame, require_columns
+from divulge.generators.encoding import Column, as_arrow, columns_of, rebuild, snap, table_of
+from divulge.types import Array, Index
 
 FEWEST = 20
 """Records per mixture component, at least."""

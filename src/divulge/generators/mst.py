@@ -17,17 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from divulge.data.tables import Frame
 from divulge.errors import MissingExtra, require, require_probability
-from divulge.generators.columns import (
-    Column,
-    Index,
-    columns_of,
-    first_rows,
-    rebuild,
-    snap,
-    table_of,
-)
-from divulge.tables import Array, Frame
+from divulge.generators.encoding import Column, columns_of, first_rows, rebuild, snap, table_of
+from divulge.types import Array, Index
 
 
 @dataclass(frozen=True)

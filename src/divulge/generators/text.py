@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.generators.base import Training
-from divulge.tables import Frame
-from divulge.threads import sized_network
+from divulge.work.threads import sized_network
 
 Tokens = npt.NDArray[np.int64]
 TEXT, TOKENS, DOCUMENT, CHUNK = "text", "tokens", "document", "chunk"

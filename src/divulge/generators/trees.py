@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame
 from divulge.errors import require
 from divulge.generators.base import Training
-from divulge.generators.columns import Column, Index, columns_of, rebuild, smear, table_of
+from divulge.generators.encoding import Column, columns_of, rebuild, smear, table_of
 from divulge.generators.forests import Floats, deals, follow, grow
-from divulge.pieces import Arrays, digest
-from divulge.tables import Frame
+from divulge.types import Index
+from divulge.work.pieces import Arrays, digest
 
 FEW = 40
 """Numbers of so many distinct values are predicted as classes."""

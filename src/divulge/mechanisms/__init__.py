@@ -2,7 +2,7 @@
 
 from divulge.mechanisms.base import Mechanism, draw_truths
 from divulge.mechanisms.dpsgd import DPSGD
-from divulge.mechanisms.generated import KnownGenerator, ShownRecords
+from divulge.mechanisms.known_closeness import KnownGenerator, ShownRecords
 from divulge.mechanisms.noisy_sum import NoisySum
 from divulge.mechanisms.rare import RareDisclosure
 from divulge.mechanisms.scalar import (

@@ -11,8 +11,7 @@ from scipy.special import expit
 from divulge.curves import Curve
 from divulge.errors import require
 from divulge.trials import Trials
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 class Mechanism(Protocol):

@@ -13,8 +13,8 @@ from scipy.special import log_softmax, softmax
 
 from divulge import curves
 from divulge.errors import MissingExtra, require
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.intp]
 
 

@@ -13,13 +13,11 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, log_softmax
 
 from divulge.errors import require
+from divulge.types import Array, Index
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 KINDS = ("uniform", "gaussian", "curved")
 
 

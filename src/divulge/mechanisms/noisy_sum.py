@@ -11,8 +11,7 @@ from divulge import curves
 from divulge.errors import require
 from divulge.mechanisms.base import draw_truths
 from divulge.trials import Trials
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from divulge import curves
 from divulge.errors import require
 from divulge.mechanisms.base import draw_truths
 from divulge.trials import Trials
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 _SURE = 50.0
 
 

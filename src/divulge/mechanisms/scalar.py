@@ -13,8 +13,7 @@ from divulge import curves
 from divulge.errors import require
 from divulge.mechanisms.base import Mechanism, draw_truths
 from divulge.trials import Trials
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

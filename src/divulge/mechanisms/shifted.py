@@ -19,8 +19,8 @@ from scipy.stats import t as student
 
 from divulge import curves
 from divulge.errors import require
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Parts: TypeAlias = tuple[Array, npt.NDArray[np.bool_], Array, Array]
 """Features, membership, true log-odds, and what the score follows."""
 KINDS = ("none", "linear", "variance", "interaction", "cluster", "heavy tail")

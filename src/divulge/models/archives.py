@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import InputError, require
 
 FLOOR = 64 << 20

@@ -14,13 +14,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.tables import Frame
-from divulge.threads import sized
-from divulge.visible import one_line
+from divulge.text.visible import one_line
+from divulge.types import Array
+from divulge.work.threads import sized
 
-Array = npt.NDArray[np.float64]
 Reads = Literal["features", "text", "rows"]
 Gives = Literal["probabilities", "losses", "tokens"]
 

@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from divulge.addresses import shown
 from divulge.errors import InputError, require
 from divulge.models import code
+from divulge.text.masking import shown
 
 ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z")
 

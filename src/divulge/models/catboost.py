@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import columns, outputs
+from divulge.models import layout, outputs
 from divulge.models.base import BATCH, Answers, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
-from divulge.tables import Frame
-from divulge.threads import number
+from divulge.work.threads import number
 
 OBJECTIVES = ("Logloss", "CrossEntropy", "MultiClass")
 
@@ -44,8 +44,8 @@ class CatBoost:
         counted = names == [str(j) for j in range(len(names))]
         categories = list(self.model.get_cat_feature_indices())
         if counted and not categories and len(records.columns) == 1:
-            return self._answers(columns.shaped(records, [len(names)], self.name), [])
-        ordered = columns.ordered(records, names, self.name, made_up=counted)
+            return self._answers(layout.shaped(records, [len(names)], self.name), [])
+        ordered = layout.ordered(records, names, self.name, made_up=counted)
         if not categories:
             return self._answers(matrix(ordered), [])
         data = ordered.to_pandas()

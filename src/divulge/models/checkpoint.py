@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.models.language import libraries
-from divulge.pieces import Arrays
+from divulge.work.pieces import Arrays
 
 RANDOM = "random"
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import tables
+from divulge.data import tables
+from divulge.data.tables import Frame
 from divulge.errors import require
 from divulge.models.language import encode
-from divulge.tables import Frame
 
 LENGTH, MOST = 64, 50
 COLUMNS = ("document", "chunk", "text", "tokens")

@@ -15,14 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from divulge.data.tables import Frame
 from divulge.errors import require
 from divulge.models.base import Answers, Gives, Reads
 from divulge.models.endpoint import Declined, Endpoint, spread, within
-from divulge.tables import Frame
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 Way = Literal["echo", "echo and drop", "prompt_logprobs"]
 WAYS: tuple[Way, ...] = ("echo", "echo and drop", "prompt_logprobs")
 PER_REQUEST = 16

@@ -23,10 +23,10 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from divulge.addresses import without_queries
 from divulge.errors import InputError, require
 from divulge.models.base import Answers
 from divulge.models.transport import Place, Refused, Reply, TooLarge, Unreachable, exchange
+from divulge.text.masking import without_queries
 
 AGAIN = (408, 429, 500, 502, 503, 504)
 """Statuses after which the same request may succeed."""

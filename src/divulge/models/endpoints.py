@@ -8,10 +8,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from divulge.errors import InputError, require
 from divulge.models.base import Model
+from divulge.models.cells import OUTPUTS, Outputs
 from divulge.models.completions import open_completions
 from divulge.models.endpoint import Endpoint, Limits, Pace
 from divulge.models.inference_v2 import open_inference_v2
-from divulge.models.probabilities import OUTPUTS, Outputs
 from divulge.models.scoring_server import PER_REQUEST, ScoringServer
 
 Api = Literal["openai", "kserve", "mlflow"]

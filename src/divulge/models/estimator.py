@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models.base import (
     BATCH,
@@ -22,7 +23,6 @@ from divulge.models.base import (
     logarithms,
     matrix,
 )
-from divulge.tables import Frame
 
 
 @dataclass(frozen=True)

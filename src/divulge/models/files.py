@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import InputError, require
 from divulge.models import archives
 from divulge.models.rehearsal import library

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from divulge.errors import require
 from divulge.models.checkpoint import capture, restore, weights
 from divulge.models.language import LanguageModel, libraries, without_bars
-from divulge.pieces import Pieces, digest
-from divulge.threads import sized_network
+from divulge.work.pieces import Pieces, digest
+from divulge.work.threads import sized_network
 
 Tokens = npt.NDArray[np.int64]
 END = "<|endoftext|>"

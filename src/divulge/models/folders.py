@@ -22,7 +22,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import InputError, require
 
 JSON = 32 << 20

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import language
 from divulge.models.base import Answers, Gives, Reads, log_softmax
-from divulge.tables import Frame
-from divulge.threads import sized_network
+from divulge.work.threads import sized_network
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 CLASSIFIER = ("ForSequenceClassification",)

@@ -11,11 +11,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from divulge.data.tables import Frame
 from divulge.errors import require
 from divulge.models.base import Answers, Gives, Reads
+from divulge.models.cells import Classifier, Outputs, cells, expected, read
 from divulge.models.endpoint import Endpoint
-from divulge.models.probabilities import Classifier, Outputs, cells, expected, read
-from divulge.tables import Frame
 
 PER_REQUEST = 256
 FLOATS = ("FP16", "FP32", "FP64", "BF16")

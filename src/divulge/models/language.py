@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import InputError, MissingExtra, require
 from divulge.models import folders
 from divulge.models.rehearsal import rehearse
-from divulge.threads import sized_network
+from divulge.types import Array
+from divulge.work.threads import sized_network
 
-Array = npt.NDArray[np.float64]
 Tokens = npt.NDArray[np.int64]
 Records = Sequence[str] | Sequence[Sequence[int]] | npt.NDArray[Any]
 

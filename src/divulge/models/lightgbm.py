@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import columns, outputs
-from divulge.models.base import BATCH, Answers, Array, Gives, Reads, matrix
+from divulge.models import layout, outputs
+from divulge.models.base import BATCH, Answers, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
-from divulge.tables import Frame
-from divulge.threads import number
+from divulge.types import Array
+from divulge.work.threads import number
 
 OBJECTIVES = ("binary", "multiclass", "cross_entropy")
 
@@ -44,9 +45,9 @@ class LightGBM:
         given = records.rename({c: re.sub(r"\s", "_", c) for c in records.columns})
         counted = names == [f"Column_{j}" for j in range(len(names))]
         if len(given.columns) == 1 and counted:
-            return self._answers(columns.shaped(given, [len(names)], self.name))
-        ordered = columns.ordered(given, names, self.name, made_up=counted)
-        words = columns.words(ordered)
+            return self._answers(layout.shaped(given, [len(names)], self.name))
+        ordered = layout.ordered(given, names, self.name, made_up=counted)
+        words = layout.words(ordered)
         known = self.booster.pandas_categorical or []
         require(
             len(words) == len(known),

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import columns, exported
+from divulge.models import exported, layout
 from divulge.models.base import BATCH, Answers, Gives, Reads
 from divulge.models.callables import named
 from divulge.models.outputs import Outputs, log_probabilities
 from divulge.models.rehearsal import library
-from divulge.tables import Frame
-from divulge.threads import sized_network
+from divulge.work.threads import sized_network
 
 ROWS = 1024
 """Records shown to a network at once, and read at once where they are large."""
@@ -48,11 +48,11 @@ class Network:
 
     def ask(self, records: Frame) -> Answers:
         """Log-probabilities of the records."""
-        shape = self.shape if self.shape is not None else columns.record_shape(records)
+        shape = self.shape if self.shape is not None else layout.record_shape(records)
         with sized_network(self.module):
             parts = [
-                self._values(columns.shaped(some, shape, self.name, np.float32))
-                for some in columns.portions(records, shape, ROWS)
+                self._values(layout.shaped(some, shape, self.name, np.float32))
+                for some in layout.portions(records, shape, ROWS)
             ]
         return Answers(
             log_probabilities=log_probabilities(np.concatenate(parts), self.outputs, self.name)
@@ -63,7 +63,7 @@ class Network:
         torch = library("torch", "torch")
         rows = torch.from_numpy(given).to(self.device)
         parts = []
-        for some in columns.blocks(len(given), self.rows or ROWS, self.rows or 2):
+        for some in layout.blocks(len(given), self.rows or ROWS, self.rows or 2):
             block = rows[some]
             try:
                 with torch.no_grad():

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import budgets, tables
+from divulge.data import budgets, tables
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import columns
+from divulge.models import layout
 from divulge.models.base import BATCH, Answers, Gives, Reads
 from divulge.models.outputs import Outputs, log_probabilities
 from divulge.models.rehearsal import library, made_up, rehearse
-from divulge.tables import Frame
-from divulge.threads import number_for_network
+from divulge.work.threads import number_for_network
 
 TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
@@ -89,7 +89,7 @@ class Onnx:
         if kind is object:
             rows = np.array([[str(v) for v in records[c].to_list()] for c in records.columns]).T
             return rows.astype(object).reshape(len(records), *([-1] if shape else []))
-        return columns.shaped(records, shape, f"Input {given.name!r} of {self.name}", kind)
+        return layout.shaped(records, shape, f"Input {given.name!r} of {self.name}", kind)
 
     def _run(self, feeds: dict[str, npt.NDArray[Any]], rows: int) -> Any:
         """The output for all rows; in parts where the model reads a fixed number at once."""
@@ -98,7 +98,7 @@ class Onnx:
         first = min(rows, FEW)
         blocks: list[Any] = [slice(0, first), *([slice(first, rows)] if rows > first else [])]
         if step is not None:
-            blocks = list(columns.blocks(rows, step, step))
+            blocks = list(layout.blocks(rows, step, step))
         parts: list[Any] = []
         slowest = 0.0
         for index in blocks:

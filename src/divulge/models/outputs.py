@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from divulge.errors import InputError, require
-from divulge.models.base import Array, by_classes, log_softmax, logarithms
+from divulge.models.base import by_classes, log_softmax, logarithms
+from divulge.types import Array
 
 Outputs = Literal["probabilities", "logits"]
 OUTPUTS = ("probabilities", "logits")

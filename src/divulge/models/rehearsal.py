@@ -3,7 +3,7 @@
 Libraries in C++ check less than they read: a truncated UBJSON file makes XGBoost crash or loop, a
 few altered bytes do the same to CatBoost. A crash, a loop or a huge allocation in the rehearsal is
 an error with words here, and the audit goes on living. Memory, processor time, wall time and what
-is written are bounded; the bounds grow with the file (``divulge.budgets`` raises them).
+is written are bounded; the bounds grow with the file (``divulge.data.budgets`` raises them).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import InputError, MissingExtra
 
 SECONDS = 60.0

@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from divulge.data.tables import Frame
 from divulge.models.base import Answers, Gives, Reads
+from divulge.models.cells import Classifier, Outputs, cells, expected, read
 from divulge.models.endpoint import Endpoint
-from divulge.models.probabilities import Classifier, Outputs, cells, expected, read
-from divulge.tables import Frame
 
 PER_REQUEST = 256
 LOGGED = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from divulge import budgets
+from divulge.data import budgets
 from divulge.errors import require
 from divulge.models import folders, language
 

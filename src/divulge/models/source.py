@@ -14,11 +14,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from divulge import addresses, budgets, tables
+from divulge.data import budgets, tables
 from divulge.errors import InputError, require
 from divulge.models import callables, outputs
 from divulge.models.base import Model
 from divulge.models.estimator import adapt
+from divulge.text import masking
 
 SUFFIXES = {
     ".skops": "skops",
@@ -67,7 +68,7 @@ class Source:
     @property
     def shown(self) -> str:
         """The place as it may be shown: an address without its query, which may hold a key."""
-        return addresses.shown(self.where)
+        return masking.shown(self.where)
 
     @property
     def recognised(self) -> str:
@@ -163,15 +164,15 @@ def recognise(where: str) -> str:
         return SUFFIXES[suffix]
     if callables.is_address(where) and not place.exists():
         return "callable"
-    require(place.exists(), f"There is no file {addresses.shown(where)}.")
+    require(place.exists(), f"There is no file {masking.shown(where)}.")
     if suffix in REFUSED:
         raise InputError(
-            f"{addresses.shown(where)} is in a form that can run any code on this machine when it "
+            f"{masking.shown(where)} is in a form that can run any code on this machine when it "
             "is loaded, or that its own library has given up. Save a network with torch.export "
             "(.pt2) or as safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
         )
     raise InputError(
-        f"Cannot tell what kind of model {addresses.shown(where)} is. Known are "
+        f"Cannot tell what kind of model {masking.shown(where)} is. Known are "
         f"{', '.join(SUFFIXES)}, .json, directories of Hugging Face, http(s) addresses and "
         f"module:name; or say it: one of {', '.join(KINDS)}."
     )

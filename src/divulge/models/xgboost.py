@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import columns, outputs
-from divulge.models.base import BATCH, Answers, Array, Gives, Reads, matrix
+from divulge.models import layout, outputs
+from divulge.models.base import BATCH, Answers, Gives, Reads, matrix
 from divulge.models.rehearsal import library, made_up, rehearse
-from divulge.tables import Frame
-from divulge.threads import number
+from divulge.types import Array
+from divulge.work.threads import number
 
 OBJECTIVES = ("binary:logistic", "binary:logitraw", "multi:softprob", "multi:softmax")
 SUFFIXES = (".json", ".ubj")
@@ -41,8 +42,8 @@ class XGBoost:
 
     def ask(self, records: Frame) -> Answers:
         """Log-probabilities from the margins."""
-        ordered = columns.ordered(records, self.booster.feature_names, self.name)
-        columns.require_width(self.name, self.booster.num_features(), _width(ordered))
+        ordered = layout.ordered(records, self.booster.feature_names, self.name)
+        layout.require_width(self.name, self.booster.num_features(), _width(ordered))
         kinds = self.booster.feature_types
         if not (kinds and "c" in kinds):
             return Answers(log_probabilities=self._margins(matrix(ordered, dtype=np.float32)))
@@ -80,7 +81,7 @@ class XGBoost:
 
 def _width(records: Frame) -> int:
     """Columns after lists are spread: those of one row are enough to know."""
-    words = columns.words(records)
+    words = layout.words(records)
     numbers = records.select(*(c for c in records.columns if c not in words))
     return len(words) + (matrix(numbers[:1]).shape[1] if numbers.columns else 0)
 

@@ -38,7 +38,7 @@ from divulge.report.drawing import (
 )
 from divulge.report.wording import MEMBERSHIP, Words, finite, number
 from divulge.result import floor_to
-from divulge.visible import one_line
+from divulge.text.visible import one_line
 
 Diagnostics = Mapping[str, Any]
 

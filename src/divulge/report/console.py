@@ -13,7 +13,7 @@ from rich import markup
 from rich.console import Console
 from rich.text import Text
 
-from divulge.visible import one_line, visible
+from divulge.text.visible import one_line, visible
 
 
 def escape(text: str) -> str:

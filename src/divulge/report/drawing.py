@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import altair as alt
 
 from divulge.report.wording import finite, number
-from divulge.visible import one_line
+from divulge.text.visible import one_line
 
 Drawing = alt.Chart | alt.LayerChart
 Row = dict[str, Any]

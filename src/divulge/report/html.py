@@ -18,12 +18,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from divulge import rounding
+from divulge.data.writing import write_text
 from divulge.errors import MissingExtra
 from divulge.report import wording
 from divulge.report.terminal import value_text
 from divulge.result import Result, plain
-from divulge.writing import write_text
+from divulge.text import rounding
 
 
 def require_charts() -> None:

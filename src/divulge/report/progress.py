@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.text import Text
 
 from divulge.report.console import Screen, escape
-from divulge.visible import one_line
+from divulge.text.visible import one_line
 
 PATIENCE = 30.0
 """Seconds after which a stage is spoken of again, and a whole that is worth an estimate."""

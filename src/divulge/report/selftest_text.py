@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.report.console import Screen, escape
-from divulge.rounding import at_least
+from divulge.text.rounding import at_least
 
 if TYPE_CHECKING:
     from divulge.selftest import Row

@@ -12,8 +12,8 @@ from divulge.report.console import escape
 from divulge.report.synthetic_words import FIGURES, SHORT
 from divulge.report.wording import finite, number
 from divulge.result import Result, plain
-from divulge.rounding import rounded_up
-from divulge.visible import one_line
+from divulge.text.rounding import rounded_up
+from divulge.text.visible import one_line
 
 ROWS = 20
 """Other audits shown, at most."""

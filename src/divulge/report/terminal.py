@@ -9,7 +9,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from divulge import rounding
 from divulge.report import (
     leakage_text,
     leakage_words,
@@ -21,6 +20,7 @@ from divulge.report import (
 from divulge.report.console import Screen, escape
 from divulge.report.shared_words import ROUNDED_UP
 from divulge.result import Bound, Result, plain
+from divulge.text import rounding
 
 
 def parameter_name(bound: Bound) -> str:

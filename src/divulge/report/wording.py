@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from divulge import rounding
 from divulge.report import canary_words, leakage_words, posterior_words, synthetic_words
 from divulge.report.shared_words import CHECKS as CHECKS
 from divulge.report.shared_words import LABELS as LABELS
 from divulge.report.shared_words import ROUNDED_UP
-from divulge.rounding import percent as percent
-from divulge.visible import visible as visible
+from divulge.text import rounding
+from divulge.text.rounding import percent as percent
+from divulge.text.visible import visible as visible
 
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 

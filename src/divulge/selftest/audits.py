@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from divulge.games.corrections import CORRECTIONS
-from divulge.games.membership import Pools, audit_pools
+from divulge.data.features import Features
+from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
+from divulge.proof.corrections import CORRECTIONS
 from divulge.selftest.case import Case
-from divulge.shift.features import Features
 
 KNOWN_ROWS, ESTIMATED_ROWS = 2000, 4000
 KNOWN_SHARE, ESTIMATED_SHARE = 0.5, 0.02

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import logit
 
 from divulge.attacks.gradient import Recorder, Training
-from divulge.games.canaries import audit_trials
-from divulge.games.canary_plan import LEAST
+from divulge.games.canaries.planning import LEAST
+from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD, GaussianMechanism, Mechanism, Null, RandomisedResponse
 from divulge.result import Result
 from divulge.selftest.case import Case

@@ -23,19 +23,19 @@ from divulge.mechanisms import (
     Tied,
 )
 from divulge.selftest import (
+    attribute,
     audits,
     canaries,
     controls,
     dependent,
     draws,
     exact,
-    generated,
     guards,
-    labels,
     leakage,
     nulls,
     populations,
     posteriors,
+    synthetic,
 )
 from divulge.selftest.case import Case, Check
 from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
@@ -184,9 +184,9 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     audits.cases,
     draws.cases,
     guards.cases,
-    labels.cases,
+    attribute.cases,
     populations.cases,
-    generated.cases,
+    synthetic.cases,
     controls.cases,
     posteriors.cases,
     dependent.cases,

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.games import synthetic
-from divulge.games.contest import Seen
-from divulge.games.generated import Material, Work
+from divulge.games.synthetic import play
+from divulge.games.synthetic.contest import Seen
+from divulge.games.synthetic.prepare import Material, Work
 from divulge.selftest.case import Case
 
 MEMBERS = 1000
@@ -65,7 +65,7 @@ class Play:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         work = Work({}, seed=int(rng.integers(2**31)))
-        result = synthetic.play(self.population.material(rng), error=error, work=work)
+        result = play.play(self.population.material(rng), error=error, work=work)
         delta = None if self.parameter == "mu" else 0.0
         stated = [b for b in result.headline() if (b.parameter, b.delta) == (self.parameter, delta)]
         return max((b.value for b in stated), default=0.0)

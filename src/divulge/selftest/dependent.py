@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import ndtr
 from scipy.stats import betabinom, truncnorm
 
-from divulge.bounds.correlated import correlated
 from divulge.bounds.error_rates import draw_rates
-from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.posterior.correlated import correlated
+from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.selftest.case import Case
 from divulge.selftest.posteriors import PARTS, inside_part
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from divulge.games.membership import membership
+from divulge.games.membership.play import membership
 from divulge.mechanisms import GaussianMechanism, Mechanism, Null, RandomisedResponse
 from divulge.selftest.case import Case
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from divulge.games.membership import Pools, audit_pools
+from divulge.data.features import Features
+from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import (
     GaussianMechanism,
     Mechanism,
@@ -26,7 +27,6 @@ from divulge.mechanisms import (
 from divulge.selftest.case import Case
 from divulge.selftest.procedures import DELTA, LARGER_DELTA
 from divulge.shift import propensity, tampered
-from divulge.shift.features import Features
 
 ROWS = 6000
 SHARE, TAMPERED_SHARE = 0.005, 0.5

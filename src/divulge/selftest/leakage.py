@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from divulge.attacks.means import likelihood_ratio
-from divulge.exposure import scores
+from divulge.crosschecks.per_datum import Mean, Normal, round_of_target
+from divulge.exposure import exposed
 from divulge.exposure.covariance import DIAGONAL, Covariance
-from divulge.games.per_datum import Mean, Normal, round_of_target
 from divulge.selftest.case import Case
 from divulge.selftest.posteriors import PARTS, inside_part
 
@@ -43,10 +43,10 @@ class Round:
         released, _ = round_of_target(
             Mean(self.noise, self.rate), population, SIZE, target, rng, inside=self.inside
         )
-        release = scores.Release(SIZE, self.noise, self.rate)
+        release = exposed.Release(SIZE, self.noise, self.rate)
         covariance = Covariance(nothing, SPREAD**2, kind=DIAGONAL, references=0)
-        m = float(scores.leakage_scores(target, covariance, release))
-        sampled = float(scores.strength(m, self.rate))
+        m = float(exposed.leakage_scores(target, covariance, release))
+        sampled = float(exposed.strength(m, self.rate))
         value = float(likelihood_ratio(released, target, covariance, release))
         if self.rate < 1.0:  # back from the mixture to the ratio of the two bell curves
             value = np.log((np.exp(value) - (1.0 - self.rate)) / self.rate)
@@ -54,7 +54,7 @@ class Round:
         false_positives = float(ndtr(-deviate))
         if not self.inside:
             return 1.0 - false_positives
-        return 1.0 - float(scores.power(m, false_positives, self.rate))
+        return 1.0 - float(exposed.power(m, false_positives, self.rate))
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         return inside_part(self.rank(rng), self.part, error)

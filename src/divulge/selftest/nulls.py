@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.bounds import betting, guessing
-from divulge.games import canaries, canary_plan, draw
-from divulge.games.membership import Pools, audit_pools
+from divulge.data.features import Features
+from divulge.games import canaries
+from divulge.games.canaries import planning
+from divulge.games.membership import draw
+from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
+from divulge.proof import adjust
 from divulge.selftest.case import Case, Check
-from divulge.shift import adjust
-from divulge.shift.features import Features
 
-Array = npt.NDArray[np.float64]
 POOL = 600
 CANARIES, RECORDS = 200, 400
 FITTED_SHARE = 0.06
@@ -102,22 +102,22 @@ class FromPlan:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         seed = int(rng.integers(2**31))
         data, other = ({"x": rng.standard_normal(RECORDS)} for _ in range(2))
-        made = canary_plan.plan(data, count=CANARIES, strategy="random", rng=seed)
+        made = planning.plan(data, count=CANARIES, strategy="random", rng=seed)
         shown = made.canaries(data)
-        rows = np.array(shown[canary_plan.ROW].to_list())
+        rows = np.array(shown[planning.ROW].to_list())
         scores = {
-            canary_plan.ROW: rows,
+            planning.ROW: rows,
             "position": np.arange(float(CANARIES)),
             "noise": rng.standard_normal(CANARIES),
         }
         if self.recomputes:
-            again = canary_plan.plan(other, count=CANARIES, strategy="random", rng=seed)
+            again = planning.plan(other, count=CANARIES, strategy="random", rng=seed)
             scores["position"] = again.truth + 0.01 * rng.standard_normal(CANARIES)
         shuffled = rng.permutation(CANARIES)  # the table of scores may come in any order
         result = canaries.audit(
             made,
             {name: column[shuffled] for name, column in scores.items()},
-            score=[name for name in scores if name != canary_plan.ROW],
+            score=[name for name in scores if name != planning.ROW],
             lower_is_member=False,
             error=2.0 * error,
             deltas=(),
@@ -130,7 +130,7 @@ class FromPlan:
 def same_coins(error: float) -> float:
     """How often two plans of the same data agree beyond chance, neither given a seed."""
     data = {"x": np.arange(float(RECORDS))}
-    first, second = (canary_plan.plan(data, count=RECORDS, strategy="random") for _ in range(2))
+    first, second = (planning.plan(data, count=RECORDS, strategy="random") for _ in range(2))
     coins = [dict(zip(p.rows, p.included, strict=True)) for p in (first, second)]
     same = np.mean([coins[0][row] == coins[1][row] for row in range(RECORDS)])
     return float(abs(same - 0.5))

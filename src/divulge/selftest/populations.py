@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from divulge.games.attribute import audit_records
-from divulge.games.values import Records
+from divulge.data.features import Features
+from divulge.games.attribute.play import audit_records
+from divulge.games.attribute.read import Records
 from divulge.selftest.case import Case
-from divulge.shift.features import Features
-from divulge.shift.pool import log_probabilities
-
-Array = npt.NDArray[np.float64]
+from divulge.shift.pooling import log_probabilities
+from divulge.types import Array
 
 BLIND = ("parity", "parity beside a line", "waves")
 HELD_OUT = ("labels 50% and 62%", "labels 50% and 70%", "slope", "interaction", "other x", "same")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.bounds.error_rates import draw_rates, epsilon_from_errors
-from divulge.bounds.posterior import posterior
-from divulge.bounds.priors import EpsilonPrior, StrengthPrior
+from divulge.posterior.exact import posterior
+from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.selftest.case import Case
 
 PARTS = ("lower end", "upper end", "middle")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc, betaincinv
 
 from divulge.selftest.case import Case, Check
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 ROUNDING = 1e-9
 """Relative error of the computation itself that a check forgives."""
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from divulge.errors import require, require_probability, require_seed
-from divulge.pieces import Pieces
 from divulge.selftest.case import Case, Check
 from divulge.selftest.pooled import pooled
 from divulge.selftest.row import Row, checked, played, surprise
 from divulge.work import Engine
+from divulge.work.pieces import Pieces
 
 ERROR = 0.05
 REPETITIONS, QUICK_REPETITIONS = 2000, 200

@@ -25,9 +25,7 @@ from divulge.shift.prognostic import Prognostic, fit_prognostic
 from divulge.shift.sources import Fit
 from divulge.shift.stack import fit_propensity
 from divulge.shift.terms import relevance
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
 
 FEWEST_BETS = 100
 """Below that many trials inside the trim nothing can be said."""

@@ -8,12 +8,10 @@ before: the kept trials are a game without shift, to which every bound for fair 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.errors import CannotConclude
 from divulge.trials import Trials
-
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 
 def keep_probabilities(truth: Array, log_odds: Array) -> Array:

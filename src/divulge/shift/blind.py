@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.bounds import betting
 from divulge.shift.design import FIT_ROWS, Records, at_most, encode_bins, quantile_edges
 from divulge.shift.linear import logistic_ridge
 from divulge.shift.prognostic import Prognostic, boosted_regressor
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
 
 LEARNERS = ("boosting", "neighbours", "logistic")
 MOST_BETS = 20_000

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.bounds import learners
-
-Array = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.floating[Any]]
+from divulge.bounds import learning
+from divulge.types import Array, Floats
 
 
 def one_score(
@@ -39,7 +37,7 @@ def one_score(
     halves = np.array_split(rng.permutation(learned), 2)
     seen = np.zeros(truth.size, dtype=bool)
     seen[learned] = True
-    fits = (learners.boosting, learners.logistic)
+    fits = (learning.boosting, learning.logistic)
     evidence = np.zeros((len(fits), truth.size))
     for fit_on, predict_on in (halves, halves[::-1]):
         blank = np.zeros(fit_on.size)
@@ -49,4 +47,4 @@ def one_score(
             evidence[k, ~seen] += 0.5 * predict(columns[~seen])
     margin = truth[learned] * evidence[:, learned]
     likelihood = -np.logaddexp(0.0, -margin).sum(axis=1)
-    return learners.mixed(evidence, np.zeros(truth.size), likelihood)
+    return learning.mixed(evidence, np.zeros(truth.size), likelihood)

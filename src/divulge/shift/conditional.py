@@ -18,9 +18,9 @@ import numpy.typing as npt
 from scipy.special import expit, ndtri
 
 from divulge.bounds.guessing import Counts
-from divulge.rounding import at_most
+from divulge.text.rounding import at_most
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 RARE_FAILURE = 1e-5
 """delta_DS where it is part of the tested curve: the recursion starts at error x correct / trials
 and proves nothing unless delta_DS is far below that."""

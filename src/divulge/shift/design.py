@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.shift.terms import CLIP, SAMPLE, Geometry, describe
+from divulge.types import Array, Index
 
-Array = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
-Index = npt.NDArray[np.intp]
 
 FIT_ROWS = 40_000
 """Rows that a nuisance model is fitted on, at most."""

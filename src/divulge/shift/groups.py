@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 LEAST_RELEVANCE = 0.1
 LANDMARKS = 200

@@ -12,11 +12,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-Array = npt.NDArray[np.float64]
+from divulge.types import Array
 
 _LEAST_WEIGHT = 1e-6
 _RIDGE_PATH = np.logspace(-5.0, 1.5, 27)

@@ -18,16 +18,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.bounds import betting
 from divulge.shift.linear import logistic_ridge
 from divulge.shift.prognostic import boosted_regressor
-from divulge.shift.shown import draw_values, flipped_trials, shuffled_trials
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.shift.value_trials import draw_values, flipped_trials, shuffled_trials
+from divulge.types import Array, Index
 
 UPPER = 1.645
 """Allowances are one-sided 95% limits."""

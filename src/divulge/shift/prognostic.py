@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 from scipy.special import expit
@@ -30,10 +29,8 @@ from divulge.shift.design import (
 from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.linear import ridge
 from divulge.shift.terms import Terms, relevance, screen, union
-from divulge.threads import Sized
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
+from divulge.work.threads import Sized
 
 FOLDS = 4
 LEARNERS = ("linear", "terms", "terms and boosting", "boosting", "terms and kernel")

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.errors import InputError
-from divulge.threads import Sized
+from divulge.types import Array, Index
+from divulge.work.threads import Sized
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 LEARNERS = ("logistic", "boosting")
 CALIBRATIONS = ("platt", "isotonic")
 _EDGE = 1e-3
@@ -76,7 +75,7 @@ def _calibrated(
     model = _learner(learner, seed).fit(features[fit_on], truth[fit_on] > 0.0)
     raw = np.asarray(model.decision_function(features[check_on]), dtype=float)
     if calibration == "platt":
-        from divulge.bounds.learners import logistic
+        from divulge.bounds.learning import logistic
 
         scale = logistic(raw[:, None], truth[check_on], np.zeros(raw.size))
         return lambda x: scale(np.asarray(model.decision_function(x), dtype=float)[:, None])

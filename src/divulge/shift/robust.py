@@ -9,7 +9,7 @@ may have missed is estimated and deducted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,10 +22,7 @@ from divulge.shift.design import read_records
 from divulge.shift.prognostic import fit_prognostic, leak_slope, residual_score
 from divulge.shift.sources import FROM_TRIALS, Source
 from divulge.shift.stack import Propensity
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
-Progress = Callable[[str, int, int], None]
+from divulge.types import Array, Index, Progress
 
 MOST_ALLOWANCE = 0.6
 """A larger allowance means that nothing can be concluded."""

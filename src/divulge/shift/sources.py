@@ -12,16 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.shift import propensity
 from divulge.shift.design import Records
 from divulge.shift.linear import log_losses
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.stack import Propensity, fit_propensity
+from divulge.types import Array, Index
 
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 _FEWEST = 8
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.shift.design import FIT_ROWS, Model, Records, View, at_most, extended
@@ -22,10 +21,8 @@ from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.terms import Geometry, Terms, relevance, screen, union
-from divulge.threads import Sized
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
+from divulge.work.threads import Sized
 
 FOLDS = 3
 LEARNERS = ("linear", "terms", "boosting", "terms and kernel")

@@ -17,13 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from divulge.shift.pool import Pool, fit_pool, log_probabilities, one_hot
-from divulge.threads import Sized
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.shift.pooling import Pool, fit_pool, log_probabilities, one_hot
+from divulge.types import Array, Index
+from divulge.work.threads import Sized
 
 FOLDS = 3
 FIT_PAIRS = 120_000

@@ -30,9 +30,8 @@ from scipy.special import expit
 from divulge.bounds import guessing
 from divulge.bounds.choice import least, price
 from divulge.bounds.counting import zero_run_p_value
-from divulge.trials import slices
+from divulge.types import Array, slices
 
-Array = npt.NDArray[np.float64]
 STEP = 0.01
 END = 20.0
 _CANDIDATES = 24

@@ -14,12 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.shift.groups import k_means, soft_membership
-
-Array = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from divulge.types import Array, Index
 
 CLIP = 5.0
 """Non-linear terms see a column clipped at that many standard deviations."""

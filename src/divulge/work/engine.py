@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Keep(Protocol):
-    """Where finished tasks are found and kept: ``divulge.pieces.Kept``."""
+    """Where finished tasks are found and kept: ``divulge.work.pieces.Kept``."""
 
     def find(self, task: Any) -> Any | None:
         """The result of a finished task, or None."""

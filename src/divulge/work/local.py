@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from divulge.threads import single
 from divulge.work.parcel import RETRIES, Parcel, call, lost, opened, pack
+from divulge.work.threads import single
 
 _IDLE = 300
 """Seconds after which a process without work ends."""

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from divulge.errors import InputError, WorkersLost
-from divulge.threads import one_thread
-from divulge.versions import code, fingerprint
+from divulge.work.threads import one_thread
+from divulge.work.versions import code, fingerprint
 
 RETRIES = 3
 """How often a task is tried again after a worker died with it."""
@@ -117,7 +117,7 @@ def ask() -> Callable[[], dict[str, str]]:
 
     def answer() -> dict[str, str]:
         try:
-            from divulge.versions import code
+            from divulge.work.versions import code
         except ImportError as error:
             import platform
 

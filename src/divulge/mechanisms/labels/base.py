@@ -20,7 +20,8 @@ from divulge.mechanisms.labels.learner import (
     fit_soft_labels,
     predict_out_of_fold,
 )
-from divulge.mechanisms.labels.response import Array, Codes
+from divulge.mechanisms.labels.response import Codes
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

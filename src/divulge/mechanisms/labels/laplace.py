@@ -14,7 +14,8 @@ from divulge.curves import Curve
 from divulge.curves.families import require_unit
 from divulge.errors import require
 from divulge.mechanisms.labels.guarantee import NO_PRIVACY, Guarantee, check_epsilon
-from divulge.mechanisms.labels.response import Array, check_codes
+from divulge.mechanisms.labels.response import check_codes
+from divulge.types import Array
 
 
 @dataclass(frozen=True)

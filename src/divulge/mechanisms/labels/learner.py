@@ -12,8 +12,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from divulge.errors import require
-from divulge.mechanisms.labels.response import Array, Codes
-from divulge.threads import Sized, sized
+from divulge.mechanisms.labels.response import Codes
+from divulge.types import Array
+from divulge.work.threads import Sized, sized
 
 FLOOR = 1e-3
 """What a fitted model's prediction is mixed with before it serves as a prior: no label is ever

@@ -26,13 +26,8 @@ from divulge.mechanisms.labels.learner import (
     predict_prior,
     take,
 )
-from divulge.mechanisms.labels.response import (
-    Array,
-    Codes,
-    ResponseChannel,
-    check_prior,
-    label_channel,
-)
+from divulge.mechanisms.labels.response import Codes, ResponseChannel, check_prior, label_channel
+from divulge.types import Array
 
 
 class _WithPrior(LabelPrivateClassifier):

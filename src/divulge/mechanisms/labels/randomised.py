@@ -14,7 +14,8 @@ from divulge.mechanisms.labels.guarantee import (
     check_epsilon,
     randomised_response_curve,
 )
-from divulge.mechanisms.labels.response import Array, invert_response, label_channel
+from divulge.mechanisms.labels.response import invert_response, label_channel
+from divulge.types import Array
 
 
 class RandomisedLabels(LabelPrivateClassifier):

@@ -13,7 +13,8 @@ from divulge.errors import require, require_probability
 from divulge.mechanisms.labels.base import LabelPrivateClassifier, Task, as_table
 from divulge.mechanisms.labels.guarantee import NO_PRIVACY, Guarantee, check_epsilon
 from divulge.mechanisms.labels.learner import fit_labels, partition, take
-from divulge.mechanisms.labels.response import Array, Codes
+from divulge.mechanisms.labels.response import Codes
+from divulge.types import Array
 
 NOISES = ("gaussian", "laplace")
 

@@ -17,10 +17,10 @@ from scipy.special import expit
 
 from divulge.bounds import betting
 from divulge.selftest.case import Check
-from divulge.selftest.exact.counts import all_truths
+from divulge.selftest.exact.counting import all_truths
 from divulge.shift.blind import proved_shift
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 TRIALS = 10
 _ALL = 1.0 - 1e-6
 

@@ -11,14 +11,14 @@ from scipy.special import expit, ndtri
 from scipy.stats import binom, norm
 
 from divulge.bounds import choice, error_rates, guessing, recursion
-from divulge.games import corrections
+from divulge.proof import corrections
+from divulge.proof.bootstrap import bootstrap
+from divulge.proof.prepared import Prepared
 from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
 from divulge.shift.balance import keep_probabilities
-from divulge.shift.bootstrap import bootstrap
-from divulge.shift.prepared import Prepared
-from divulge.shift.values import Priors
+from divulge.shift.value_prior import Priors
 
 LOG_ODDS = np.linspace(-4.0, 4.0, 41)
 

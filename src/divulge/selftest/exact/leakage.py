@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import betabinom, norm
 
 from divulge.attacks import parametric
-from divulge.bounds import correlated
-from divulge.exposure import scores
+from divulge.exposure import exposed
+from divulge.posterior import correlated
 from divulge.selftest.case import Check
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 LEAKAGES = ((1.0, 1.0), (4.0, 1.0), (8.9, 0.5), (0.5, 0.2))
 """m* and the share of the records that is sampled."""
 _GRID = np.linspace(-14.0, 26.0, 200_001)
@@ -45,7 +44,7 @@ def power(error: float) -> list[float]:
     for m, rate in LEAKAGES:
         null, other = densities(m, rate)
         for level in (0.01, 0.1, 0.5):
-            stated = float(scores.power(m, level, rate))
+            stated = float(exposed.power(m, level, rate))
             out.append(stated / best_power(null, other, level))
     return out
 
@@ -55,7 +54,7 @@ def advantage(error: float) -> list[float]:
     out = []
     for m, rate in LEAKAGES:
         null, other = densities(m, rate)
-        out.append(float(scores.advantage(m, rate)) / float(np.maximum(other - null, 0.0).sum()))
+        out.append(float(exposed.advantage(m, rate)) / float(np.maximum(other - null, 0.0).sum()))
     return out
 
 
@@ -67,8 +66,8 @@ def deltas(error: float) -> list[float]:
         for epsilon in (0.0, 0.3, 1.0):
             grown = np.exp(epsilon)
             for stated, first, second in (
-                (scores.delta_in(m, epsilon, rate), other, null),
-                (scores.delta_out(m, epsilon, rate), null, other),
+                (exposed.delta_in(m, epsilon, rate), other, null),
+                (exposed.delta_out(m, epsilon, rate), null, other),
             ):
                 exact = float(np.maximum(first - grown * second, 0.0).sum())
                 if exact > 1e-6:

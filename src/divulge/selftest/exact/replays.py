@@ -17,9 +17,9 @@ from scipy.stats import binom
 from divulge.bounds import repeated
 from divulge.bounds.guessing import Counts
 from divulge.selftest.case import Check
-from divulge.selftest.exact.counts import all_truths
+from divulge.selftest.exact.counting import all_truths
+from divulge.types import Array
 
-Array = npt.NDArray[np.float64]
 TRIALS, FLIPS = (24, 33, 40, 57), 5
 
 

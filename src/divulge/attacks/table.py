@@ -1,0 +1,306 @@
+"""From a model and records to the table of scores that the games read.
+
+The table is read, asked about and written chunk by chunk, so that it may be larger than memory.
+With a folder every finished chunk is kept: a run that was killed goes on where it stopped. An
+attack that looks at all records together is scored once all of them were asked about.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from divulge import __version__
+from divulge.attacks import registry
+from divulge.attacks.base import Attack, Observed
+from divulge.attacks.observe import Question, observe, packed, unpacked
+from divulge.data import chunked, tables
+from divulge.data.arranged import arranged, order_of
+from divulge.data.chunked import Chunks
+from divulge.data.stored import PARQUET
+from divulge.data.tables import Frame
+from divulge.data.writing import replacing, require_not_among
+from divulge.errors import InputError, require
+from divulge.models.identity import by_answers, identity
+from divulge.types import Array
+from divulge.work import SERIAL, Engine
+from divulge.work.pieces import Pieces, digest
+from divulge.work.threads import single
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+Progress = Callable[[int, int], None]
+Scored = tuple[Frame, dict[str, Array]]
+
+ROWS = 65_536
+"""Records in one piece of work."""
+FIRST = 32
+"""Records asked about to see which attacks can run."""
+MEMBER = "member"
+_SCORE = "score "
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the scores of a chunk depend on, besides the chunk."""
+
+    question: Question
+    attacks: tuple[str, ...]
+    population: Observed | None = field(default=None, repr=False)
+    sample: str | None = None
+    """What names the population in a kept piece."""
+    first: str = ""
+    """What names the answers about the first records in a kept piece."""
+    cache_key: str | None = None
+
+    @property
+    def pooled(self) -> bool:
+        """Whether an attack looks at all records together."""
+        return any(registry.find(name).pooled for name in self.attacks)
+
+    def identity(self) -> dict[str, Any]:
+        """What names this work in a kept piece."""
+        asked = self.question
+        models = [asked.target, *asked.references, *asked.shadows]
+        coded = any(by_answers(model, self.cache_key) for model in models)
+        return {
+            "models": [identity(model, self.cache_key) for model in models],
+            "first": self.first if coded else None,
+            "columns": [asked.features, asked.label, asked.text, asked.shadow_columns],
+            "attacks": self.attacks,
+            "population": self.sample,
+        }
+
+
+@single
+def score(
+    data: Any = None,
+    *,
+    model: Any,
+    out: str | os.PathLike[str] | None = None,
+    members: Any = None,
+    nonmembers: Any = None,
+    attacks: str | Sequence[str] = "all",
+    features: str | Sequence[str] = (),
+    label: str | None = None,
+    text: str | None = None,
+    references: Sequence[Any] = (),
+    shadows: Sequence[Any] = (),
+    shadow_columns: Sequence[str] = (),
+    population: Any = None,
+    columns: Sequence[str] | None = None,
+    rows: int = ROWS,
+    cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
+    engine: Engine = SERIAL,
+    progress: Progress | None = None,
+) -> Frame | None:
+    """Score records with attacks; the table is returned, or written to ``out`` (Parquet or CSV).
+
+    ``data`` is one table, or ``members`` and ``nonmembers`` are given apart, which become the
+    column ``member``. The table keeps its columns (or those in ``columns``) and gains one per
+    attack, in the attack's own sign. ``attacks="all"`` takes every attack that has what it needs.
+    ``references``, ``shadows`` (with the columns that say which records each trained on) and
+    ``population`` are what some attacks need; ``divulge attacks`` lists them. With a folder
+    ``cache`` a second run repeats nothing. Models are named by their content there; ``cache_key``
+    names what has none, a server or an object of your own: change it whenever the model changes.
+    """
+    require(rows >= 1, f"rows must be at least 1. Found {rows!r}.")
+    if out is not None:
+        kind = Path(out).suffix.lower()
+        require(kind in (*PARQUET, ".csv"), f"{out} must end in .parquet or .csv.")
+        require_not_among(out, (data, members, nonmembers, population))
+    question = Question(
+        target=model,
+        features=(features,) if isinstance(features, str) else tuple(features),
+        label=label,
+        text=text,
+        references=tuple(references),
+        shadows=tuple(shadows),
+        shadow_columns=tuple(shadow_columns),
+    )
+    chunks = _chunks(data, members, nonmembers, rows)
+    job = replace(prepared(question, chunks.first(FIRST), attacks, population), cache_key=cache_key)
+    pieces = Pieces(None if cache is None else Path(cache))
+    made = _scored(job, chunks, pieces, engine, progress)
+    shaped = (_table(chunk, scores, columns) for chunk, scores in made)
+    if out is None:
+        return tables.concat(list(shaped))
+    _write(Path(out), shaped, job)
+    return None
+
+
+def prepared(
+    question: Question, first: Frame, attacks: str | Sequence[str], population: Any
+) -> Job:
+    """Which attacks are run, tried on the first records: what is missing is said at once."""
+    every = attacks == "all"
+    wanted = [registry.find(name) for name in (registry.names() if every else _names(attacks))]
+    needs = _needs(wanted)
+    sample, name = None, None
+    if population is not None:
+        read = tables.read(population)
+        name = tables.fingerprint(population, read, "population")["sha256"]
+        read = arranged(read, order_of(read, read.columns))  # attacks may draw folds of it
+        sample = observe(question, read, needs, where="the population", outside=True)
+    seen = observe(question, first, needs, population=sample)
+    if every:
+        wanted = [attack for attack in wanted if not attack.missing(seen)]
+        require(len(wanted) > 0, "No attack has what it needs: see divulge attacks.")
+    for attack in wanted:
+        attack.check(seen)
+    answers = digest(*(part for pair in sorted(packed(seen).items()) for part in pair))
+    return Job(question, tuple(a.name for a in wanted), sample, name, answers)
+
+
+def attacked(question: Question, frame: Frame, attacks: Sequence[str]) -> dict[str, Array]:
+    """The scores of a table in memory, by attacks that need neither further models nor records."""
+    wanted = [registry.find(name) for name in _names(attacks)]
+    seen = observe(question, frame, _needs(wanted))
+    return {attack.name: attack(seen) for attack in wanted}
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    require(len(names) > 0, "Name at least one attack, or all.")
+    return list(dict.fromkeys(names))
+
+
+def _needs(attacks: Iterable[Attack]) -> Collection[str]:
+    return {need for attack in attacks for need in attack.needs}
+
+
+def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
+    """The records in order; with a column of truths where members come apart."""
+    given = [source is not None for source in (data, members, nonmembers)]
+    require(
+        given in ([True, False, False], [False, True, True]),
+        "Give one table, or members and nonmembers apart.",
+    )
+    if data is not None:
+        return chunked.open_chunks([(data, None)], rows)
+
+    def marked(member: bool) -> Callable[[Frame], Frame]:
+        def mark(chunk: Frame) -> Frame:
+            require(
+                MEMBER not in chunk.columns,
+                f"Members and non-members are given apart, yet there is a column {MEMBER!r}.",
+            )
+            return chunk.with_columns(nw.lit(member).alias(MEMBER))
+
+        return mark
+
+    return chunked.open_chunks([(members, marked(True)), (nonmembers, marked(False))], rows)
+
+
+def _scored(
+    job: Job, chunks: Chunks, pieces: Pieces, engine: Engine, progress: Progress | None
+) -> Iterator[Scored]:
+    """Every chunk with its scores, in order."""
+    keep = None
+    if pieces.folder is not None:
+        keep = pieces.tasks("score", partial(_inputs, job.identity()))
+    whole: list[tuple[Frame, Arrays]] = []
+    done = 0
+    for place, found in enumerate(engine.run(partial(_ask, job), chunks, keep=keep)):
+        chunk = chunks.take(place)
+        done += len(chunk)
+        if progress is not None:
+            progress(done, chunks.rows)
+        if job.pooled:
+            whole.append((chunk, found))
+        else:
+            yield chunk, {name: found[_SCORE + name] for name in job.attacks}
+    if whole:
+        yield from _together(job, whole)
+
+
+def _inputs(identity: Mapping[str, Any], chunk: Any) -> dict[str, Any]:
+    return {**identity, "records": tables.fingerprint(None, tables.read(chunk), "")["sha256"]}
+
+
+def _ask(job: Job, chunk: Any) -> dict[str, npt.NDArray[Any]]:
+    """One piece of work: the scores of a chunk, and the answers where an attack pools them."""
+    attacks = [registry.find(name) for name in job.attacks]
+    seen = observe(job.question, tables.read(chunk), _needs(attacks), population=job.population)
+    found = {_SCORE + a.name: a(seen) for a in attacks if not a.pooled}
+    return {**found, **(packed(seen) if job.pooled else {})}
+
+
+def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Scored]:
+    """Scores of the attacks that look at all records together, beside the others."""
+    records = tables.concat([chunk for chunk, _ in whole])
+    order = order_of(records, records.columns)  # attacks add up, and learn, in that order
+    seen = unpacked([found for _, found in whole], job.question, [records])
+    parts = {name: values[order] for name, values in packed(seen).items()}
+    seen = unpacked([parts], job.question, [arranged(records, order)])
+    back = np.argsort(order)
+    pooled = {
+        a.name: a(replace(seen, population=job.population))[back]
+        for a in map(registry.find, job.attacks)
+        if a.pooled
+    }
+    start = 0
+    for chunk, found in whole:
+        some = slice(start, start + len(chunk))
+        yield (
+            chunk,
+            {
+                name: pooled[name][some] if name in pooled else found[_SCORE + name]
+                for name in job.attacks
+            },
+        )
+        start += len(chunk)
+
+
+def _table(chunk: Frame, found: Mapping[str, Array], columns: Sequence[str] | None) -> Frame:
+    """The chunk's own columns, and one per attack."""
+    kept = chunk
+    if columns is not None:
+        names = tables.expand(chunk, list(columns), "the table")
+        always = [MEMBER] if MEMBER in chunk.columns else []
+        kept = chunk.select(*dict.fromkeys([*always, *names]))
+    clash = [name for name in found if name in kept.columns]
+    require(
+        not clash,
+        f"The table already has a column {clash[0] if clash else ''!r}, which is also the name of "
+        "an attack. Rename it, or name the columns to keep without it.",
+    )
+    table = kept.to_arrow()
+    for name, values in found.items():
+        table = table.append_column(name, [values])
+    return tables.read(table)
+
+
+def _write(out: Path, parts: Iterable[Frame], job: Job) -> None:
+    """Write as it comes, to a temporary file that takes the name at the end."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    about = {
+        "divulge": __version__,
+        "attacks": {a: {"lower_is_member": registry.find(a).lower_is_member} for a in job.attacks},
+    }
+    parquet = out.suffix.lower() in PARQUET
+    with replacing(out) as place, ExitStack() as opened:
+        writer: Any = None
+        for part in parts:
+            table = part.to_arrow()
+            try:
+                if writer is None:
+                    schema = table.schema.with_metadata({"divulge": json.dumps(about)})
+                    kind = pyarrow.parquet.ParquetWriter if parquet else pyarrow.csv.CSVWriter
+                    writer = opened.enter_context(kind(place, schema))
+                writer.write_table(table.cast(schema))
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(f"Cannot write {out}: {error}") from error

@@ -1,0 +1,185 @@
+"""Learning to bet: from revealed trials to the log-likelihood ratio of the next ones.
+
+A learner is a function ``fit(features, truths, log_odds) -> predict`` where ``predict(features)``
+returns, per trial, ``logit q - l``: the evidence for membership beyond the prior log-odds. Whatever
+a learner returns, the bet is valid; a better learner only wins more. Evidence is capped at the
+logarithm of the number of revealed trials, because n trials cannot teach odds beyond n.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from divulge.errors import require
+from divulge.types import Array
+from divulge.work.threads import Sized
+
+Predict: TypeAlias = Callable[[Array], Array]
+Learner: TypeAlias = Callable[[Array, Array, Array], Predict]
+_RIDGE = 1.0
+_MANY = 100_000
+
+
+def _balancing_weights(truths: Array, log_odds: Array) -> Array:
+    """``min(1, e^{-S l})``: the weighted trials are a game of fair coins (balancing)."""
+    return np.exp(-np.maximum(0.0, truths * log_odds))
+
+
+def _capped(evidence: Array, revealed: int) -> Array:
+    cap = np.log(revealed + 1.0)
+    return np.clip(evidence, -cap, cap)
+
+
+def logistic(features: Array, truths: Array, log_odds: Array) -> Predict:
+    """Logistic regression, prior log-odds as offset, unit ridge on standardised slopes."""
+    centre = features.mean(axis=0)
+    scale = features.std(axis=0)
+    scale = np.where(scale > 0.0, scale, 1.0)
+
+    def design(x: Array) -> Array:
+        z = np.clip((x - centre) / scale, -50.0, 50.0)
+        return np.column_stack([np.ones(x.shape[0]), z])
+
+    coefficients = _newton(design(features), truths, log_odds)
+    revealed = truths.size
+    return lambda x: _capped(design(x) @ coefficients, revealed)
+
+
+def _newton(design: Array, truths: Array, offset: Array, steps: int = 25) -> Array:
+    """Penalised Newton iterations with step halving; the objective is strictly convex."""
+    target = (truths > 0.0).astype(float)
+    beta = np.zeros(design.shape[1])
+    penalty = np.full(design.shape[1], _RIDGE)
+
+    def loss(b: Array) -> float:
+        eta = design @ b + offset
+        fit = np.logaddexp(0.0, eta) - target * eta
+        return float(fit.sum() + 0.5 * (penalty * b * b).sum())
+
+    current = loss(beta)
+    for _ in range(steps):
+        mean = expit(design @ beta + offset)
+        gradient = design.T @ (mean - target) + penalty * beta
+        curvature = (design * (mean * (1.0 - mean))[:, None]).T @ design + np.diag(penalty)
+        move = np.linalg.solve(curvature, gradient)
+        step = 1.0
+        while (proposal := loss(beta - step * move)) > current and step > 1e-4:
+            step *= 0.5
+        if proposal > current:
+            break
+        beta = beta - step * move
+        if current - proposal < 1e-9 * (1.0 + abs(current)):
+            break
+        current = proposal
+    return beta
+
+
+def _rises(score: Array, truths: npt.NDArray[Any]) -> bool:
+    """The sign of Spearman's correlation with the truths, by two sorts: scikit-learn's "auto"."""
+    members, others = np.sort(score[truths > 0.0]), np.sort(score[truths < 0.0])
+    below = np.searchsorted(others, members, "left").sum()
+    up_to = np.searchsorted(others, members, "right").sum()
+    return bool(below + up_to >= members.size * others.size)
+
+
+def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
+    """Monotone evidence in the first feature: isotonic regression on balanced weights.
+
+    Each level of the step function is smoothed by one prior trial of each kind, so that no level
+    is ever certain.
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    score = features[:, 0]
+    weights = _balancing_weights(truths, log_odds)
+    target = (truths > 0.0).astype(float)
+    rises = _rises(score, truths) if truths.size >= _MANY else "auto"
+    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip", increasing=rises)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
+        level = model.fit(score, target, sample_weight=weights).predict(score)
+    values, which = np.unique(np.round(level, 12), return_inverse=True)
+    mass = np.bincount(which, weights=weights, minlength=values.size)
+    hits = np.bincount(which, weights=weights * target, minlength=values.size)
+    smooth = logit((hits + 1.0) / (mass + 2.0))
+    revealed = truths.size
+
+    def predict(x: Array) -> Array:
+        at = np.round(model.predict(x[:, 0]), 12)
+        return _capped(np.interp(at, values, smooth), revealed)
+
+    return predict
+
+
+def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
+    """Gradient boosting on balanced weights, shrunk; for several scores or features."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    if truths.size < 100:
+        return lambda x: np.zeros(x.shape[0])
+    boosted = HistGradientBoostingClassifier(
+        max_iter=100,
+        learning_rate=0.1,
+        max_leaf_nodes=8,
+        min_samples_leaf=20,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=0,
+    )
+    weights = _balancing_weights(truths, log_odds)
+    model = Sized(boosted).fit(features, truths > 0.0, sample_weight=weights)
+    revealed = truths.size
+    return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
+
+
+def stacked(features: Array, truths: Array, log_odds: Array, folds: int = 5) -> Predict:
+    """Logistic and isotonic, averaged by the likelihood of their out-of-fold predictions.
+
+    The rows must be in random order: fold k is every ``folds``-th row.
+    """
+    members = (logistic, isotonic)
+    likelihood = np.zeros(len(members))
+    fold = np.arange(truths.size) % folds
+    for k in range(folds):
+        out, rest = fold == k, fold != k
+        if np.unique(truths[rest]).size < 2:
+            continue
+        for j, fit in enumerate(members):
+            evidence = fit(features[rest], truths[rest], log_odds[rest])(features[out])
+            margin = truths[out] * (evidence + log_odds[out])
+            likelihood[j] -= np.logaddexp(0.0, -margin).sum()
+    predictors = [fit(features, truths, log_odds) for fit in members]
+    return lambda x: mixed(np.stack([p(x) for p in predictors]), np.zeros(len(x)), likelihood)
+
+
+def mixed(evidence: Array, log_odds: Array, likelihood: Array) -> Array:
+    """One evidence from several: probabilities averaged by the likelihood of past predictions."""
+    weight = np.exp(likelihood - likelihood.max())
+    weight /= weight.sum()
+    yes = np.tensordot(weight, expit(evidence + log_odds), axes=1)
+    no = np.tensordot(weight, expit(-evidence - log_odds), axes=1)
+    return np.asarray(np.log(yes) - np.log(no) - log_odds, dtype=float)
+
+
+LEARNERS: dict[str, Learner] = {
+    "logistic": logistic,
+    "isotonic": isotonic,
+    "boosting": boosting,
+    "stacked": stacked,
+}
+
+
+def named(names: tuple[str | Learner, ...]) -> tuple[Learner, ...]:
+    """Learners by name; a callable stands for itself."""
+    for name in names:
+        require(
+            callable(name) or name in LEARNERS,
+            f"Unknown learner {name!r}. Choose from {', '.join(LEARNERS)}, or pass a callable.",
+        )
+    return tuple(name if callable(name) else LEARNERS[name] for name in names)

@@ -1,0 +1,1 @@
+"""The same once more, by brute force: samplers, importance sampling, simulation."""

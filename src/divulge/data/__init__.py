@@ -1,0 +1,1 @@
+"""How are records read, streamed, encoded and written?"""

@@ -1,0 +1,227 @@
+"""From tables or models to what the attribute game needs: values, target and proxy probabilities.
+
+The value is the label, or another column that the records kept to themselves. Training records
+come first, held-out records (outside the training set) after them; each in the order of their
+content (``data/arranged.py``).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from divulge.data import tables
+from divulge.data.arranged import Rows, arranged, order_of, rows_named
+from divulge.data.features import Features, encode
+from divulge.data.tables import Frame
+from divulge.errors import InputError, require
+from divulge.games.attribute import asking as probabilities
+from divulge.games.attribute.asking import Source, word
+from divulge.games.attribute.same_records import overlap, refuse_equal
+from divulge.shift.pooling import log_probabilities
+from divulge.types import Array, Index
+
+
+@dataclass(frozen=True)
+class Records:
+    """One row per record; the first ``training`` ones were in the training set."""
+
+    codes: Index = field(repr=False)
+    """The true value of each record, as a position in ``classes``."""
+    classes: tuple[str, ...]
+    training: int
+    features: Features
+    log_target: Array | None = field(repr=False)
+    """Log-probabilities of the target; None if they follow from ``likelihood`` and the proxy.
+    Without ``heldout_target`` for the training records only."""
+    log_proxy: Array | None = field(repr=False)
+    """None: divulge fits the proxy."""
+    proxy: Array | None = field(default=None, repr=False)
+    """The proxy's probabilities as given, zeros included; None: those of ``log_proxy``."""
+    likelihood: Array | None = field(default=None, repr=False)
+    """Log-likelihood of each record's label for every value of a protected column."""
+    heldout_target: bool = False
+    """Whether the target's probabilities are known for the held-out records too."""
+    overlap: str | None = None
+    """Which held-out records are training records as well, in words."""
+    value: str = "label"
+    inputs: tuple[dict[str, str], ...] = ()
+    rows: Rows | None = field(default=None, repr=False)
+    """Where the training records stand in the user's table."""
+
+    @property
+    def outside(self) -> Index:
+        """The held-out records."""
+        return np.arange(self.training, self.codes.size)
+
+
+def read_records(
+    table: Any,
+    *,
+    label: str | None,
+    protected: str | None = None,
+    bins: int | None = None,
+    target: str = "p_",
+    proxy: str = "q_",
+    features: str | Sequence[str] = (),
+    model: Any = None,
+    proxy_model: Any = None,
+    heldout: Any = None,
+) -> Records:
+    """Read and check everything; each error says what is wrong, where, and what to do."""
+    value = protected if protected is not None else label
+    if value is None:
+        raise InputError("Name the label column, or the protected column.")
+    sources = [Source("the table", table, tables.read(table))]
+    if heldout is not None:
+        sources.append(Source("the held-out table", heldout, tables.read(heldout)))
+        refuse_equal(*(s.frame for s in sources))
+    frame = sources[0].frame
+    asked = [features] if isinstance(features, str) else features
+    names = tables.expand(frame, asked, "the table")
+    for source in sources:
+        tables.require_columns(source.frame, [value, *names], source.where)
+    fingerprints = tuple(
+        tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
+    )
+    shared = overlap(*(s.frame for s in sources)) if len(sources) > 1 else None
+    prefixes = (target, proxy) if model is None else ()
+    orders = [_order(source.frame, [value, label, *names], prefixes) for source in sources]
+    sources = [
+        replace(source, frame=arranged(source.frame, order))
+        for source, order in zip(sources, orders, strict=True)
+    ]
+    frame = sources[0].frame
+    with rows_named(orders[0], {sources[-1].where: orders[-1]}):
+        edges = None if bins is None else _edges(frame, value, bins)
+        columns = [_words(s, value, edges) for s in sources]
+        if model is None:
+            require(proxy_model is None, "A proxy model needs a target model beside it.")
+            seen = sorted({word for words in columns for word in words})
+            found = probabilities.from_columns(sources, target, proxy, seen)
+        elif protected is None:
+            inputs = [n for n in names if n != label]
+            found = probabilities.from_models(sources, inputs, model, proxy_model)
+        else:
+            require(proxy_model is None, "The proxy of a protected column is fitted by divulge.")
+            if label is None:
+                raise InputError("A protected column needs the label that the target predicts.")
+            inputs = [n for n in names if n != label]
+            stands_for = _representatives(frame, columns[0], protected, edges)
+            found = probabilities.posed(sources, inputs, model, label, protected, stands_for)
+        codes = np.concatenate(
+            [
+                _codes(w, found.classes, value, s.where)
+                for s, w in zip(sources, columns, strict=True)
+            ]
+        )
+        require(
+            np.unique(codes[: len(frame)]).size > 1,
+            f"Column {value!r} of the table has one value only: there is nothing to give away.",
+        )
+        if found.target is not None and found.proxy is not None:
+            same = np.array_equal(found.target, found.proxy[: len(found.target)])
+            require(not same, "Target and proxy give the same probabilities: they are one model.")
+        shown = [n for n in names if n != value]
+        if protected is not None and label is not None and label not in shown:
+            shown.append(label)
+        require(
+            found.proxy is not None or len(shown) > 0,
+            f"There is no proxy: give columns {proxy}<class>, a proxy model, or the features that "
+            "divulge shall fit one on.",
+        )
+        whole = found.target is not None and len(found.target) == codes.size
+        return Records(
+            codes=codes,
+            classes=found.classes,
+            training=len(frame),
+            features=_encoded(sources, shown),
+            log_target=None if found.target is None else log_probabilities(found.target),
+            log_proxy=None if found.proxy is None else log_probabilities(found.proxy),
+            proxy=None if found.proxy is None else _normalised(found.proxy),
+            likelihood=found.likelihood,
+            heldout_target=len(sources) > 1 and (whole or found.likelihood is not None),
+            overlap=shared,
+            value=value,
+            inputs=fingerprints,
+            rows=orders[0],
+        )
+
+
+def _order(frame: Frame, names: Sequence[str | None], prefixes: tuple[str, ...]) -> Rows:
+    """The order of the rows by all that is used of them."""
+    used = [c for c in frame.columns if c in names]
+    return order_of(frame, used, also=[c for c in frame.columns if c.startswith(prefixes)])
+
+
+def _normalised(probabilities: Array) -> Array:
+    return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+
+def _words(source: Source, column: str, edges: Array | None) -> list[str]:
+    missing = int(source.frame[column].null_count())
+    require(missing == 0, f"Column {column!r} of {source.where} has {missing} missing values.")
+    if edges is None:
+        return [word(v) for v in source.frame[column].to_list()]
+    number = tables.numbers(source.frame, column, source.where)
+    names = [f"{low} to {high}" for low, high in itertools.pairwise(_written(edges))]
+    return [
+        names[i] for i in np.clip(np.searchsorted(edges, number, "right") - 1, 0, len(names) - 1)
+    ]
+
+
+def _edges(frame: Frame, column: str, bins: int) -> Array:
+    require(bins >= 2, f"At least 2 bins are needed. Found {bins}.")
+    number = tables.numbers(frame, column, "the table")
+    edges = np.unique(np.quantile(number, np.linspace(0.0, 1.0, bins + 1)))
+    require(edges.size >= 3, f"Column {column!r} has too few distinct values for {bins} bins.")
+    return edges
+
+
+def _written(edges: Array) -> list[str]:
+    """The edges with as few digits, from six on, as tell them apart: their names are classes."""
+    for digits in range(6, 17):
+        words = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(words)) == len(words):
+            return words
+    return [repr(float(edge)) for edge in edges]
+
+
+def _representatives(
+    frame: Frame, words: Sequence[str], column: str, edges: Array | None
+) -> dict[str, Any]:
+    """A value to pose for each class: itself, or the median of its bin."""
+    if edges is None:
+        kinds = {word(v): v for v in frame[column].to_list()}
+        require(len(kinds) <= 50, f"Column {column!r} has {len(kinds)} values: put it in bins.")
+        return dict(sorted(kinds.items()))
+    number, bin_of = tables.numbers(frame, column, "the table"), np.asarray(words)
+    middle = {w: float(np.median(number[bin_of == w])) for w in dict.fromkeys(sorted(words))}
+    whole = np.array_equal(number, np.round(number))
+    return {w: round(m) if whole else m for w, m in middle.items()}
+
+
+def _codes(words: Sequence[str], classes: tuple[str, ...], column: str, where: str) -> Index:
+    at = {name: i for i, name in enumerate(classes)}
+    codes = np.array([at.get(w, -1) for w in words], dtype=np.intp)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        shown = ", ".join(repr(c) for c in classes[:8]) + (", ..." if len(classes) > 8 else "")
+        raise InputError(
+            f"Column {column!r} of {where} has {words[row]!r} in row {row}, which is none of the "
+            f"classes {shown} ({int((codes < 0).sum())} of {codes.size} rows)."
+        )
+    return codes
+
+
+def _encoded(sources: Sequence[Source], names: Sequence[str]) -> Features:
+    if not names:
+        return Features(np.zeros((sum(len(s.frame) for s in sources), 0)), ())
+    frame = sources[0].frame.select(*names)
+    if len(sources) > 1:
+        frame, _ = tables.stack(frame, sources[1].frame.select(*names))
+    return encode(frame, names, "the table")

@@ -1,0 +1,344 @@
+"""The canary game: records included by a coin flip before training, guessed afterwards.
+
+``plan`` flips the coins, ``audit`` reads the scores of the trained model. The coins are independent
+of everything, so the record alone gives nothing away: every canary is a trial, nothing is drawn
+anew, and no correction for shift is needed. Half of the error goes to the bet, half to the counts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.attacks import scoring
+from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
+from divulge.data import tables
+from divulge.data.tables import Frame
+from divulge.data.writing import Output, reserve, write_all
+from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
+from divulge.games.canaries import planning
+from divulge.games.canaries.planning import LEAST, Name, Plan, plan
+from divulge.games.membership.findings import findings_in_words
+from divulge.proof import adjust, corrections, measures
+from divulge.proof.provenance import DELTAS, versions
+from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.text import rounding
+from divulge.trials import check_scores
+from divulge.types import Array
+from divulge.work.threads import single
+
+__all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
+
+COINS = (
+    "the canaries were included by the plan's independent coin flips, and by nothing else, before "
+    "training"
+)
+BLIND = "the scores were made without knowing the coin flips"
+SCORES = "the scores"
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The scores of the canaries, in the order of the plan."""
+
+    score: Array = field(repr=False)
+    """One column per score; larger speaks for inclusion."""
+    names: tuple[str, ...]
+    others: int
+    """Rows of the table that are no canaries."""
+
+
+def write_plan(
+    made: Plan,
+    data: Any,
+    *,
+    out: str | os.PathLike[str],
+    records: str | os.PathLike[str],
+    canaries: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> Plan:
+    """Write plan.json, the records to train on and, if asked for, the canaries to be scored.
+
+    All files appear, whole, or none. A plan that exists already is not written over unless asked:
+    a model may have been trained by it.
+    """
+    reserve_plan(data, out=out, records=records, canaries=canaries, overwrite=overwrite)
+    kept = made.records(data)
+    files = {Path(records): planning.table_bytes(kept, records)}
+    if canaries is not None:
+        files[Path(canaries)] = planning.table_bytes(made.canaries(data), canaries)
+    made = replace(made, details={**made.details, "records_to_train_on": len(kept)})
+    files[Path(out)] = made.dumps().encode("utf-8")
+    write_all(files)
+    return made
+
+
+def reserve_plan(
+    *inputs: Any,
+    out: str | os.PathLike[str],
+    records: str | os.PathLike[str],
+    canaries: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """InputError unless the three files can be written and none of them is an input."""
+    if _occupied(out) and not overwrite:
+        raise InputError(
+            f"{out} exists already, and a model may have been trained by it. Give another name, "
+            "or --overwrite."
+        )
+    named = {"--out": out, "--records": records, "--canaries": canaries}
+    outputs = [Output(option, Path(p)) for option, p in named.items() if p is not None]
+    reserve(outputs, inputs, overwrite=overwrite)
+
+
+def _occupied(path: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+@single
+def audit(
+    plan: Any,
+    scores: Any,
+    *,
+    score: str | Sequence[str] = "loss",
+    id: str | None = None,
+    lower_is_member: bool | None = None,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    ignore_others: bool = False,
+    rng: int = 0,
+    command: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Result:
+    """What the scores of the canaries prove about the training run.
+
+    ``plan`` is a Plan or the path of plan.json, ``scores`` a table with the plan's id column and
+    one or several score columns, a row for every canary. ``ignore_others`` allows rows of other
+    records. The headline bounds hold together with confidence ``1 - error``.
+    """
+    require_seed(rng)
+    require_probability("error", error)
+    for delta in deltas:
+        require_probability("delta", delta)
+    made = plan if isinstance(plan, Plan) else Plan.load(plan)
+    frame = tables.read(scores)
+    joined = _join(made, frame, score, id, lower_is_member, ignore_others)
+    inputs = [tables.fingerprint(scores, frame, "scores")]
+    if not isinstance(plan, Plan):
+        inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
+    diagnostics = {
+        "plan": {
+            "strategy": made.strategy,
+            "probability": made.probability,
+            "seed": made.seed,
+            "data": made.input["name"],
+            "data_sha256": made.input["sha256"],
+            "rows_of_other_records": joined.others,
+        }
+    }
+    provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
+    if len(made) < LEAST:
+        reason = f"{len(made)} canaries are too few; an audit needs at least {LEAST}."
+        return _no_conclusion(made, joined, reason, diagnostics, provenance)
+    result = audit_trials(
+        joined.score,
+        made.truth,
+        probability=made.probability,
+        deltas=deltas,
+        error=error,
+        seed=rng,
+        progress=progress,
+    )
+    return replace(
+        result,
+        trials={**result.trials, "scores": list(joined.names)},
+        diagnostics={**result.diagnostics, **diagnostics},
+        provenance=provenance,
+    )
+
+
+@single
+def audit_trials(
+    score: Array,
+    truth: Array,
+    *,
+    probability: float = 0.5,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Result:
+    """The audit of scored coin flips: one row of ``score`` and one truth per canary."""
+    tell = progress or (lambda stage, done, total: None)
+    tell("bounds", 0, 1)
+    rng = np.random.default_rng(seed)
+    columns = score.reshape(truth.size, -1)
+    prior = math.log(probability) - math.log1p(-probability)
+    adjusted = adjust.adjust(
+        columns,
+        truth,
+        np.zeros((truth.size, 0)),
+        coin=prior,
+        source=adjust.Propensities(known=np.full(truth.size, prior)),
+        error=error,
+        rng=rng,
+    )
+    audited = corrections.audit(
+        adjusted.prepared,
+        deltas=deltas,
+        error=error,
+        corrections=("balanced", "prior"),
+        rng=rng,
+        progress=partial(tell, "bets"),
+    )
+    fair = probability == 0.5
+    bounds = tuple(_stated(b, fair) for b in audited.bounds)
+    assert audited.bet is not None
+    assert audited.balanced is not None
+    raw = adjusted.prepared.raw
+    revealed, running = audited.bet.running_bound()
+    return Result(
+        game="canaries",
+        verdict=_verdict(bounds, error),
+        bounds=bounds,
+        measurements={
+            "auc": measures.auc(raw, truth),
+            "tpr_at_fpr": {f"{r:g}": measures.tpr_at(raw, truth, r) for r in measures.FPRS}
+            if np.unique(truth).size == 2
+            else {},
+            "guesses": audited.balanced.guesses,
+            "correct_guesses": audited.balanced.correct,
+        },
+        trials={
+            "members": int((truth > 0.0).sum()),
+            "nonmembers": int((truth < 0.0).sum()),
+            "kept": int(audited.kept.size),
+            "counted": audited.balanced.trials,
+            "revealed": audited.bet.trials,
+        },
+        diagnostics={
+            **({"roc": measures.roc(raw, truth, bounds)} if np.unique(truth).size == 2 else {}),
+            "wealth": {
+                "trials": revealed,
+                "wealth": audited.bet.wealth,
+                "epsilon": running,
+                "goal": 1.0 / audited.bet.error,
+            },
+        },
+    )
+
+
+def _stated(bound: Bound, fair: bool) -> Bound:
+    """The bound in this game's words: with fair coins nothing is corrected."""
+    assumptions: tuple[str, ...] = (COINS, BLIND)
+    theorem = bound.theorem
+    if bound.method in THEOREMS:
+        assumptions = (*assumptions, HONEST_GUESSES)
+        theorem = THEOREMS[bound.method] if fair else theorem
+    correction = "none" if fair else bound.correction
+    return replace(bound, assumptions=assumptions, theorem=theorem, correction=correction)
+
+
+def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
+    leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
+    sure = rounding.confidence(error)
+    if not leaking:
+        sentence = (
+            f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "
+            "This is not a proof of privacy."
+        )
+        return Verdict("no evidence", False, sentence)
+    sentence = (
+        f"The model gives away which canaries it was trained on: with {sure} confidence, "
+        f"{findings_in_words(leaking)}."
+    )
+    return Verdict("leak", True, sentence)
+
+
+def _no_conclusion(
+    made: Plan, joined: Joined, reason: str, diagnostics: dict[str, Any], provenance: dict[str, Any]
+) -> Result:
+    return Result(
+        game="canaries",
+        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
+        bounds=(),
+        trials={
+            "members": int((made.truth > 0.0).sum()),
+            "nonmembers": int((made.truth < 0.0).sum()),
+            "scores": list(joined.names),
+        },
+        diagnostics=diagnostics,
+        provenance=provenance,
+    )
+
+
+def _join(
+    made: Plan,
+    frame: Frame,
+    score: str | Sequence[str],
+    id: str | None,
+    lower_is_member: bool | None,
+    ignore_others: bool,
+) -> Joined:
+    """The scores in the order of the plan; every canary once, nothing unknown."""
+    key = made.key if id is None else id
+    tables.require_columns(frame, [key], SCORES)
+    names = planning.names_of(frame, key, SCORES)
+    place = {name: row for row, name in enumerate(names)}
+    missing = [name for name in made.ids if name not in place]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of {len(made)} canaries have no score: no row of {SCORES} has "
+            f"{key!r} = {_some(missing)}. Score every canary of the plan, included or not"
+            f"{_kinds(made, names)}."
+        )
+    wanted = set(made.ids)
+    others = [name for name in names if name not in wanted]
+    if others and not ignore_others:
+        raise InputError(
+            f"{len(others)} rows of {SCORES} are no canaries of the plan: {key!r} = "
+            f"{_some(others)}. Is it the right plan? If so, remove these rows or give "
+            "--ignore-others."
+        )
+    rows = np.array([place[name] for name in made.ids])
+    columns, labels = scoring.scores(
+        frame,
+        score=score,
+        model=None,
+        label=None,
+        features=(),
+        lower_is_member=lower_is_member,
+        where=SCORES,
+    )
+    columns = columns[rows]
+    for j, label in enumerate(labels):
+        check_scores(columns[:, j], f"Score {label!r} of {SCORES}")
+        if np.ptp(columns[:, j]) == 0.0:
+            raise CannotConclude(f"Score {label!r} of {SCORES} is the same for every canary.")
+    require(key not in labels, f"The id column {key!r} cannot be a score.")
+    return Joined(columns, labels, len(others))
+
+
+def _some(names: Sequence[Name]) -> str:
+    more = ", ..." if len(names) > _SHOWN else ""
+    return ", ".join(repr(n) for n in names[:_SHOWN]) + more
+
+
+def _kinds(made: Plan, names: Sequence[Name]) -> str:
+    """A hint where one side has numbers and the other text."""
+    kinds = {isinstance(n, str) for n in made.ids}, {isinstance(n, str) for n in names}
+    if kinds[0] == kinds[1]:
+        return ""
+    said = ["text" if kind == {True} else "numbers" for kind in kinds]
+    return f" (the plan's ids are {said[0]}, those of the scores {said[1]})"

@@ -1,0 +1,86 @@
+"""The draw: independent coin flips over two pools of records.
+
+A table with a fixed number of members and non-members is not a game: the last truth is determined
+by the others. So the number of trials is fixed, that many coins are flipped, and each takes the
+next record of its pool, in random order and without replacement. Pools come in the order of their
+content (``data/arranged.py``), so that the draw is a function of the seed and the records. The coin
+is loaded by the sizes of the pools, so that both run out at about the same time; its log-odds are
+part of every prior.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import binom
+
+from divulge.errors import CannotConclude
+from divulge.types import index_type, slices
+
+DRY = 1e-6
+"""Largest probability that a pool runs dry."""
+LEAST = 20
+_MOST_LOADED = 0.95
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Which rows are the trials, in the order of the flips."""
+
+    rows: npt.NDArray[Any] = field(repr=False)
+    truth: npt.NDArray[Any] = field(repr=False)
+    coin: float
+    """Probability of a member."""
+
+    @property
+    def log_odds(self) -> float:
+        """Prior log-odds that the coin alone gives."""
+        return math.log(self.coin / (1.0 - self.coin))
+
+    def __len__(self) -> int:
+        return int(self.truth.size)
+
+
+def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
+    """The most coins whose flips exhaust a pool with probability at most DRY."""
+
+    def dry(m: int) -> float:
+        return float(binom.sf(members, m, coin) + binom.sf(nonmembers, m, 1.0 - coin))
+
+    low, high = 0, members + nonmembers
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if dry(middle) <= DRY else (low, middle - 1)
+    return low
+
+
+def draw(truth: npt.NDArray[Any], rng: np.random.Generator) -> Draw:
+    """Flip the coins; CannotConclude if fewer than 20 trials are possible."""
+    kind = index_type(truth.size)
+    members = np.flatnonzero(truth > 0).astype(kind)
+    nonmembers = np.flatnonzero(truth < 0).astype(kind)
+    share = members.size / max(1, truth.size)
+    coin = min(max(share, 1.0 - _MOST_LOADED), _MOST_LOADED)
+    m = number_of_trials(members.size, nonmembers.size, coin)
+    if m < LEAST:
+        raise CannotConclude(
+            f"{members.size} members and {nonmembers.size} non-members allow {m} independent "
+            f"trials; an audit needs at least {LEAST}."
+        )
+    heads = np.empty(m, dtype=bool)
+    while True:  # a pool runs dry with probability below DRY
+        for part in slices(m):
+            heads[part] = rng.random(part.stop - part.start) < coin
+        inside = int(heads.sum())
+        if inside <= members.size and m - inside <= nonmembers.size:
+            break
+    rows = np.empty(m, dtype=kind)
+    rng.shuffle(members)
+    rows[heads] = members[:inside]
+    rng.shuffle(nonmembers)
+    rows[~heads] = nonmembers[: m - inside]
+    return Draw(rows, (2 * heads.astype(np.int8) - 1).astype(truth.dtype), coin)

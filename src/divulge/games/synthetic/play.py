@@ -1,0 +1,250 @@
+"""The synthetic game: known members against generated records, without any real non-member.
+
+PANORAMIA (002): a baseline that never asks the target proves ``c_lb``, how well real and generated
+records can be told apart anyway; an attack that asks it proves ``{c + eps}_lb``. The difference is
+a measurement, not a bound. Beside it the same trials are weighed one by one: what the baseline says
+of each record is its prior, and bets and balanced counts prove bounds beyond it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from divulge.bounds.closeness import RULES
+from divulge.data import tables
+from divulge.errors import InputError, require, require_probability, require_seed
+from divulge.games.synthetic import contest
+from divulge.games.synthetic import findings as findings
+from divulge.games.synthetic import prepare as generated_
+from divulge.games.synthetic.prepare import Material, Work
+from divulge.proof.provenance import DELTAS, versions
+from divulge.result import Result
+from divulge.types import Index, Progress
+from divulge.work import SERIAL, Engine
+from divulge.work.pieces import Pieces, digest
+from divulge.work.threads import single
+
+
+@single
+def synthetic(
+    members: Any,
+    *,
+    generated: Any = None,
+    nonmembers: Any = None,
+    model: Any = None,
+    label: str | None = None,
+    features: str | Sequence[str] = (),
+    target_loss: str | Sequence[str] = (),
+    helper_loss: str | Sequence[str] = (),
+    generator: Any = "trees",
+    drop_poor: float = 0.0,
+    rule: str = "grid",
+    gamma: float = 0.0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    repeats: int = 1,
+    rng: int = 0,
+    n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    model_fingerprint: str | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Audit a model with members alone: generated records stand in for non-members.
+
+    The target is a ``model`` (with ``predict_proba`` and a ``label``, or a callable that returns a
+    loss per row) or columns with its losses (``target_loss``); then ``generated`` must be given,
+    with the same columns. Without ``generated`` the named ``generator`` learns from a part of the
+    members; ``drop_poor`` is the share of its samples that a filter may remove as poor. A helper
+    is trained on generated records where there is a label; ``helper_loss`` names columns with the
+    losses of the user's own. ``nonmembers`` are real ones: against generated records they must
+    look like members to no audit, and members must be told from them too before a leak is claimed
+    (``control.py``). ``rule`` says which
+    levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
+    mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
+    ``n_jobs``, ``backend`` and ``address`` say who trains the generator and the helpers and plays
+    the contests (``divulge.work.Engine``). What is finished is kept in the folder ``cache``.
+    """
+    engine = Engine(backend, n_jobs, address)
+    require_seed(rng)
+    require_probability("error", error)
+    require_probability("gamma", gamma, zero=True)
+    for delta in deltas:
+        require_probability("delta", delta)
+    require(rule in RULES, f"Unknown rule {rule!r}. Choose from {', '.join(RULES)}.")
+    require(repeats >= 1, f"repeats must be at least 1. Found {repeats}.")
+    frame = tables.read(members)
+    columns = generated_.read_columns(
+        frame,
+        features=_names(features),
+        label=label,
+        target=_names(target_loss),
+        helper=_names(helper_loss),
+        model=model,
+    )
+    inputs = [tables.fingerprint(members, frame, "members")]
+    others: dict[str, tables.Frame] = {}
+    for source, name in ((generated, "generated records"), (nonmembers, "real non-members")):
+        if source is not None:
+            others[name] = tables.read(source)
+            inputs.append(tables.fingerprint(source, others[name], name))
+    keys = {"members": inputs[0]["sha256"]}
+    key = _model_key(model, model_fingerprint)
+    if key is not None:
+        keys["model"] = key
+    work = Work(keys, rng, pieces=Pieces.at(cache), progress=progress, engine=engine)
+    material = generated_.gather(
+        frame,
+        columns,
+        generated=others.get("generated records"),
+        nonmembers=others.get("real non-members"),
+        generator=None if generated is not None else _generator(generator, drop_poor, label),
+        model=model,
+        work=work,
+    )
+    provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
+    return play(
+        material,
+        rule=rule,
+        gamma=gamma,
+        deltas=tuple(deltas),
+        error=error,
+        repeats=repeats,
+        work=work,
+        provenance=provenance,
+    )
+
+
+def play(
+    material: Material,
+    *,
+    rule: str = "grid",
+    gamma: float = 0.0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    repeats: int = 1,
+    work: Work | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Result:
+    """The contests, what they prove, and the same trials weighed one by one."""
+    work = work or Work({})
+    setting = findings.Setting(rule, gamma, tuple(deltas), error)
+    if 0 < material.outside.size < contest.least_records():
+        raise InputError(
+            f"{material.outside.size} real non-members are too few for a comparison: at least "
+            f"{contest.least_records()} are needed."
+        )
+    tasks = [_Pairing("generated", k) for k in range(repeats)]
+    if material.outside.size:
+        tasks += [_Pairing("real non-members", 0), _Pairing("negative control", 0)]
+    found = _contests(material, tasks, error, work)
+    outside, control = found[repeats:] or (None, None)
+    games = found[:repeats]
+    return findings.result(
+        material,
+        findings.Played(games, outside, control),
+        setting,
+        seed=work.seed,
+        progress=work.progress,
+        provenance=provenance or {},
+    )
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    """Which records are told apart, and the number that seeds it."""
+
+    kind: str
+    number: int
+
+    def sides(self, material: Material) -> tuple[Index, Index]:
+        """The records that count as real, and the others."""
+        real = material.outside if self.kind == "negative control" else material.real
+        other = material.outside if self.kind == "real non-members" else material.generated
+        return real, other
+
+
+@dataclass(frozen=True)
+class _Play:
+    """Play one contest; ``tell`` only where it runs in the caller's process."""
+
+    material: Material
+    error: float
+    seed: int
+    tell: Progress | None = None
+
+    def __call__(self, task: _Pairing) -> dict[str, Any]:
+        tell = self.tell
+        stage = f"baseline and attack, {task.kind} {task.number + 1}"
+        found = contest.play(
+            self.material.seen,
+            *task.sides(self.material),
+            error=self.error / 2.0,
+            rng=np.random.default_rng([self.seed, 2, task.number]),
+            progress=None if tell is None else lambda done, total: tell(stage, done, total),
+        )
+        return contest.to_arrays(found)
+
+
+def _contests(
+    material: Material, tasks: Sequence[_Pairing], error: float, work: Work
+) -> list[contest.Contest]:
+    """Every contest, from its piece if it was finished before."""
+    engine = work.engine if len(tasks) > 1 else SERIAL
+    tell = work.progress
+    seen = digest(material.seen.record, material.seen.helper, material.seen.target)
+
+    def inputs(task: _Pairing) -> dict[str, Any]:
+        real, other = task.sides(material)
+        return {
+            "seen": seen,
+            "real": digest(real),
+            "other": digest(other),
+            "error": error,
+            "seed": work.seed,
+            "number": task.number,
+        }
+
+    results = engine.run(
+        _Play(material, error, work.seed, tell if engine.in_process else None),
+        tasks,
+        keep=work.pieces.tasks("contest", inputs),
+        progress=None if engine.in_process else work.tell("baseline and attack"),
+    )
+    return [contest.from_arrays(found) for found in results]
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _model_key(model: Any, fingerprint: str | None) -> str | None:
+    """What names the model in a kept piece: its file's digest, or that of its parameters.
+
+    Only scikit-learn's own classes are named by their parameters: the code of others may change.
+    """
+    if fingerprint is not None or not type(model).__module__.startswith("sklearn."):
+        return fingerprint
+    import joblib
+
+    try:
+        return str(joblib.hash(model))
+    except Exception:  # not every object can be hashed: its answers are then asked for again
+        return None
+
+
+def _generator(given: Any, drop_poor: float, label: str | None) -> Any:
+    from divulge.generators import by_name
+    from divulge.generators.filter import Filtered
+
+    require_probability("drop_poor", drop_poor, zero=True)
+    if isinstance(given, str):
+        return by_name(given, label=label, filter_share=drop_poor)
+    return Filtered(given, drop_poor) if drop_poor > 0.0 else given

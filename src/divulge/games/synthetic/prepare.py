@@ -1,0 +1,390 @@
+"""What the synthetic game is played with: members, generated records, and what is seen of them.
+
+Members are split: one part teaches the generator, the rest is played. Generated records are split
+as well: one part teaches a helper, a model of the same task as the target that has never seen a
+real record (002, Section 5.1), the rest is played. A second helper learns from the members that
+taught the generator: a target that merely knows the population better than the generator does
+would otherwise look like one that remembers. Everything slow is kept as a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from divulge.attacks import scoring
+from divulge.data import tables
+from divulge.data.arranged import Rows, arranged, order_of
+from divulge.data.features import encode, whole
+from divulge.data.tables import Frame
+from divulge.errors import InputError, require
+from divulge.games.synthetic.contest import Seen, least_records
+from divulge.generators.base import Generator, Training, generate
+from divulge.generators.copies import exact_copies, same_schema
+from divulge.models import base
+from divulge.types import Array, Index
+from divulge.work import SERIAL
+from divulge.work.pieces import Pieces, digest
+from divulge.work.threads import Sized
+
+GENERATOR_SHARE = 0.35
+"""Share of the members that teach the generator, where divulge trains it."""
+LEAST_TAUGHT = 200
+HELPER_SHARE = 0.25
+"""Share of either side that teaches the helpers, where the generated records are the user's own."""
+MOST_HELPED = 10_000
+WORTH_SHARING = 50_000
+"""Values to learn from below which no other process is started: a judgement, for starting them
+alone takes seconds."""
+FIRST = 32
+"""Records asked about anew in every run: what the target answers is part of a piece's name."""
+_LEAST_HIT = 1e-3
+"""Probabilities below this count as this: a forest's zeros are no certainty."""
+MOST_COPIES = 0.05
+"""More exact copies of members than this, beyond twins among the members, are refused."""
+
+
+@dataclass(frozen=True)
+class Work(Training):
+    """How the long work of the game is done, and what its pieces are named by."""
+
+    keys: dict[str, Any]
+    """Fingerprints of the members and, if it has one, of the model."""
+    seed: int = 0
+
+    def say(self, stage: str) -> None:
+        """A stage begins."""
+        self.tell(stage)(0, 1)
+
+    def asked(self) -> Pieces:
+        """Where answers of the model are kept: nowhere if the model has no fingerprint."""
+        return self.pieces if "model" in self.keys else Pieces()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns are what."""
+
+    features: tuple[str, ...]
+    label: str | None
+    target: tuple[str, ...]
+    """Columns with losses of the target, where no model is asked."""
+    helper: tuple[str, ...]
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """All that makes up a record: the features and the label."""
+        return self.features if self.label is None else (*self.features, self.label)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The record and the losses that came with it."""
+        return (*self.record, *self.target, *self.helper)
+
+
+@dataclass(frozen=True)
+class Material:
+    """Records that are played, as rows of one table: which are what, and what is seen of them."""
+
+    seen: Seen
+    names: tuple[str, ...]
+    """Of the record's encoded columns."""
+    real: Index = field(repr=False)
+    generated: Index = field(repr=False)
+    outside: Index = field(repr=False)
+    """Real non-members, for comparison; may be empty."""
+    copies: int
+    """Generated records that equal a member."""
+    twins: float
+    """Share of the members that equal another member."""
+    odd: tuple[str, ...]
+    """What is odd about the generated records, in sentences."""
+    taught: int
+    """Members that the generator learned from."""
+    helper: str
+    """What helped the baseline."""
+    generator: str
+    complete: bool = False
+    """Whether the baseline sees all of a record that the target sees."""
+
+
+def read_columns(
+    members: Frame,
+    *,
+    features: Sequence[str],
+    label: str | None,
+    target: Sequence[str],
+    helper: Sequence[str],
+    model: Any,
+) -> Columns:
+    """Resolve names and patterns; every column that is nothing else is a feature by default."""
+    where = "the table of members"
+    if label is not None:
+        tables.require_columns(members, [label], where)
+    losses = tables.expand(members, list(target), where)
+    helped = tables.expand(members, list(helper), where)
+    if model is None and not losses:
+        raise InputError(
+            "Nothing is known of the target: give --model (and --label), or name columns that "
+            "hold its losses with --target-loss."
+        )
+    require(
+        model is None or not losses,
+        "Give the target as a model or as columns with its losses, not both.",
+    )
+    taken = {*losses, *helped, label}
+    names = tables.expand(members, list(features), where) if features else None
+    if names is None:
+        names = [c for c in members.columns if c not in taken]
+    wrong = [c for c in names if c in {*losses, *helped}]
+    require(not wrong, f"Column {wrong[:1]} cannot be a feature and a loss.")
+    names = [c for c in names if c != label]
+    require(len(names) > 0, "The members have no feature columns.")
+    return Columns(tuple(names), label, tuple(losses), tuple(helped))
+
+
+def gather(
+    members: Frame,
+    columns: Columns,
+    *,
+    generated: Frame | None,
+    nonmembers: Frame | None,
+    generator: Generator | None,
+    model: Any,
+    work: Work,
+) -> Material:
+    """Split, generate, train the helper, and ask both models about every record that is played."""
+    members, _ = _by_content(members, columns)
+    rng = np.random.default_rng(work.seed)
+    order = rng.permutation(len(members))
+    helps = model is not None and columns.label is not None and not columns.helper
+    teaches = generated is None or helps
+    share = GENERATOR_SHARE if generated is None else HELPER_SHARE if helps else 0.0
+    taught, order = np.split(order, [round(share * order.size)])
+    if order.size < least_records() or (teaches and taught.size < LEAST_TAUGHT):
+        fewest = least_records() / (1.0 - share)
+        fewest = max(fewest, LEAST_TAUGHT / share) if teaches else fewest
+        parts = "a generator, " if generated is None else "helpers, " if helps else ""
+        raise InputError(
+            f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
+            f"and a test: at least {int(np.ceil(fewest))} are needed."
+        )
+    lessons = members[np.sort(taught)].select(*columns.record)
+    if len(lessons) * len(lessons.columns) < WORTH_SHARING:
+        work = replace(work, engine=SERIAL)
+    made, given = generated, None
+    if made is None:
+        assert generator is not None
+        require(
+            not columns.target,
+            "Losses in columns are known for given records only: give the generated records, with "
+            "the same columns, too.",
+        )
+        count = min(taught.size, MOST_HELPED) + order.size
+        made = _generate(lessons, count, generator, work)
+    else:
+        made, given = _by_content(made, columns)
+        mixed = rng.permutation(len(made))  # files are often sorted
+        made, given = made[mixed], given[mixed]
+    odd = same_schema(members.select(*columns.all), made)
+    made = made.select(*columns.all)
+    copies = exact_copies(members.select(*columns.record), made.select(*columns.record))
+    twins = float(members.select(*columns.record).is_duplicated().to_numpy().mean())
+    if copies.size > (MOST_COPIES + twins) * len(made):
+        first = int(copies[0]) if given is None else int(given[copies].min())
+        raise InputError(
+            f"{copies.size} of {len(made)} generated records are exact copies of members (such as "
+            f"row {first}), while {twins:.1%} of the members equal another member; at "
+            f"most {MOST_COPIES:.0%} more are allowed. A copy is a member, so it cannot serve as a "
+            "non-member."
+        )
+    first = 0
+    if helps:
+        first = len(made) - order.size
+        if generated is not None:
+            first = min(round(HELPER_SHARE * len(made)), MOST_HELPED)
+    frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
+    if nonmembers is not None:
+        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
+        frames.append(_by_content(nonmembers, columns)[0].select(*columns.all))
+    if len(frames[1]) < least_records():
+        raise InputError(
+            f"{len(frames[1])} generated records are left for the game: at least "
+            f"{least_records()} are needed."
+        )
+    played = tables.concat(frames)
+    encoded = encode(played, columns.record, "the records")
+    target = _target(model, played, columns, work)
+    helper, name = np.zeros((len(played), 0)), "none"
+    if columns.helper:
+        helper, name = _loss_columns(played, columns.helper), "given"
+    elif helps:
+        fresh, name = _same_kind(model, work.seed)
+        stage = f"teaching two helpers ({name})"
+        work.say(stage)
+        named = hasattr(model, "feature_names_in_")
+        teach = _Teach(fresh, named, (made[np.arange(first)], lessons), played, columns)
+        helper = _helpers(teach, work, work.tell(stage))
+    cuts = np.cumsum([len(f) for f in frames])
+    rows = np.split(np.arange(len(played)), cuts[:-1])
+    return Material(
+        seen=Seen(encoded.matrix, helper, target),
+        names=encoded.names,
+        real=rows[0],
+        generated=rows[1],
+        outside=rows[2] if len(rows) > 2 else np.zeros(0, dtype=np.intp),
+        copies=int(copies.size),
+        twins=twins,
+        odd=tuple(odd),
+        taught=int(taught.size),
+        helper=name,
+        generator="given" if generated is not None else generator.name if generator else "none",
+        complete=model is not None and whole(played, columns.record, encoded),
+    )
+
+
+def _by_content(frame: Frame, columns: Columns) -> tuple[Frame, Rows]:
+    """A table in the order of its rows' content, and where they stood."""
+    order = order_of(frame, [c for c in frame.columns if c in columns.all])
+    return arranged(frame, order), order
+
+
+def _generate(
+    records: Frame,
+    count: int,
+    generator: Generator,
+    work: Work,
+) -> Frame:
+    stage = f"generating {count} records ({generator.name})"
+    work.say(stage)
+    inputs = {
+        "members": work.keys["members"],
+        "columns": records.columns,
+        "taught": len(records),
+        "count": count,
+        "generator": [generator.name, generator.settings],
+        "seed": work.seed,
+    }
+    rng = np.random.default_rng([work.seed, 1])
+
+    def tell(part: str, done: int, total: int) -> None:
+        work.tell(f"{stage}: {part}")(done, total)
+
+    training = replace(work, progress=tell)
+    return work.pieces.table(
+        "generated", inputs, lambda: generate(generator, records, count, rng, training)
+    )
+
+
+def _target(
+    model: Any,
+    played: Frame,
+    columns: Columns,
+    work: Work,
+) -> Array:
+    if model is None:
+        return _loss_columns(played, columns.target)
+    work.say("asking the target")
+
+    def ask() -> dict[str, Array]:
+        where = "the records"
+        return {"loss": scoring.losses(model, played, columns.features, columns.label, where)}
+
+    pieces, inputs = work.asked(), _asked(work, played, columns)
+    if pieces.folder is not None:  # code may have changed where no name tells it
+        some = played[:FIRST]
+        first = scoring.losses(model, some, columns.features, columns.label, "the records")
+        inputs["first"] = digest(first)
+    kept = pieces.arrays("target", inputs, ask)
+    return _checked(kept["loss"], "of the target")[:, None]
+
+
+def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
+    return {
+        "model": work.keys.get("model"),
+        "records": tables.fingerprint(None, played, "played")["sha256"],
+        "features": columns.features,
+        "label": columns.label,
+    }
+
+
+@dataclass(frozen=True)
+class _Teach:
+    """Teach a model of the target's kind one of the lessons; its losses on what is played."""
+
+    fresh: Any
+    named: bool
+    """Whether it learns from columns with names, as the target did."""
+    lessons: tuple[Frame, ...]
+    played: Frame
+    columns: Columns
+
+    def __call__(self, number: int) -> dict[str, Array]:
+        from sklearn.base import clone
+
+        lessons, label, features = self.lessons[number], self.columns.label, self.columns.features
+        assert label is not None
+        x, y = lessons.select(*features), np.array(lessons[label].to_list())
+        require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
+        shown = x.to_pandas() if self.named else base.matrix(x)
+        fitted = Sized(clone(self.fresh)).fit(shown, y)
+        p, classes = scoring.probabilities(fitted.model, self.played, features)
+        place = {c: k for k, c in enumerate(classes)}
+        at = np.array([place.get(v, -1) for v in self.played[label].to_list()])
+        hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)
+        return {"loss": -np.log(np.clip(hit, _LEAST_HIT, 1.0))}
+
+
+def _helpers(teach: _Teach, work: Work, progress: Callable[[int, int], None]) -> Array:
+    """The losses of every helper, a column each; they are taught at the same time."""
+    asked = _asked(work, teach.played, teach.columns)
+    lessons = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.lessons]
+
+    def inputs(number: int) -> dict[str, Any]:
+        return {
+            **asked,
+            "lessons": lessons[number],
+            "helper": repr(teach.fresh),
+            "seed": work.seed,
+        }
+
+    keep = work.asked().tasks("helper", inputs)
+    found = work.engine.run(teach, range(len(lessons)), keep=keep, progress=progress)
+    return np.column_stack([_checked(kept["loss"], "of a helper") for kept in found])
+
+
+def _same_kind(model: Any, seed: int) -> tuple[Any, str]:
+    """An untrained copy of the target where scikit-learn can make one, else boosting."""
+    from sklearn.base import BaseEstimator, clone
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    seed %= 2**32  # as scikit-learn has it
+    if isinstance(model, BaseEstimator):
+        copy = clone(model)
+        seeds = {k: seed for k in copy.get_params() if k.split("__")[-1] == "random_state"}
+        try:
+            check_is_fitted(copy)  # a frozen part stays fitted: it would be its own helper
+        except NotFittedError:
+            return copy.set_params(**seeds), f"untrained copy of {type(model).__name__}"
+        except TypeError:
+            pass
+    return HistGradientBoostingClassifier(random_state=seed), "HistGradientBoostingClassifier"
+
+
+def _loss_columns(played: Frame, names: Sequence[str]) -> Array:
+    return np.column_stack([tables.numbers(played, n, "the records") for n in names])
+
+
+def _checked(loss: Array, whose: str) -> Array:
+    bad = ~np.isfinite(loss)
+    first = int(np.argmax(bad))
+    require(
+        not bad.any(),
+        f"{int(bad.sum())} losses {whose} are not finite (first: record {first}).",
+    )
+    return np.asarray(loss, dtype=float)

@@ -1,0 +1,1 @@
+"""What is probable of epsilon, given error counts? The exact posterior."""

@@ -1,0 +1,358 @@
+"""What scored trials prove under each correction for distribution shift: one table of bounds.
+
+Everything behind a counted guess (propensity, residual score, evidence) was fitted on the *learned*
+trials; guesses are counted on the *counted* trials only. How many are guessed follows from the
+evidence of the counted trials, never from their truths. Bets may use every truth revealed before
+them.
+
+The error is split in two: half for the bet (epsilon at delta 0), half for the counts. The
+headline bounds that come from one count hold together: given the number of guesses each is false
+only if the count is too large; that the number is chosen is paid for (``bounds/choice.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from divulge.bounds import betting, guessing, learning, recursion
+from divulge.bounds.choice import price
+from divulge.bounds.counting import signed_epsilon_lower_bound
+from divulge.bounds.guessing import Counts
+from divulge.bounds.statement import THEOREMS
+from divulge.proof import stated
+from divulge.proof.prepared import Prepared
+from divulge.result import Bound
+from divulge.shift import conditional, tampered
+from divulge.shift.balance import keep_probabilities
+from divulge.types import Array, Floats, Places, index_type, slices
+
+CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
+MOST_LEARNED = 2_000_000
+"""Learned trials that teach the evidence of a score: the first of a random order, so that
+neither time nor memory grows with the table."""
+NO_SHIFT = "no shift: members and non-members have the same distribution"
+INDEPENDENT = (
+    "the truths of the trials are independent given the records (coin flips over two pools)"
+)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The bounds, and what the report draws of how they came about."""
+
+    bounds: tuple[Bound, ...]
+    bet: betting.BettingResult | None
+    balanced: Counts | None
+    kept: Places = field(repr=False)
+    """Trials that balancing kept."""
+
+
+def audit(
+    prepared: Prepared,
+    *,
+    deltas: Sequence[float],
+    error: float,
+    corrections: Sequence[str],
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None = None,
+    goal: float | None = None,
+) -> Audit:
+    """One bound per correction and parameter; bets also give e-values of wealths up to a goal."""
+    half = error / 2.0
+    bounds: list[Bound] = []
+    luck = rng.random(prepared.truth.size)
+    kept = _thinned(prepared, prepared.log_odds, luck)
+    counts: Counts | None = None
+    bet, unaware = None, None
+    if {"none", "composition"} & set(corrections):
+        unaware = _unaware(prepared, half, luck, deltas)
+        if "none" in corrections:
+            bounds += _uncorrected(_count(prepared, unaware, rng), deltas, half)
+        if "composition" in corrections:
+            bounds += _composition(prepared, _count(prepared, unaware, rng), deltas, half)
+    if {"conditional", "signed"} & set(corrections):
+        evidence = _aware(prepared)
+        for name in ("conditional", "signed"):
+            if name in corrections:
+                signed = name == "signed"
+                bounds += _conditional(prepared, evidence, deltas, half, luck, rng, signed=signed)
+        del evidence
+    if "balanced" in corrections:
+        same = "none" in corrections and _nothing_known(prepared)
+        ranked = (
+            unaware if same else _rank(prepared, kept, prepared.score, half, deltas, trimmed=True)
+        )
+        counts = _count(prepared, ranked, rng)
+        bounds += _from_counts(prepared, counts, deltas, half)
+        del ranked
+    del unaware, luck  # a bet needs neither
+    if "prior" in corrections:
+        bet = _bet(prepared, half, rng, progress, goal)
+        bounds.append(_from_bet(prepared, bet, half))
+    bounds.sort(key=lambda b: not b.headline)  # what the verdict rests on comes first
+    return Audit(tuple(bounds), bet, counts, kept)
+
+
+def _thinned(prepared: Prepared, log_odds: Array, luck: Array) -> Places:
+    """Trials kept by balancing, before the model is asked: indices, learned and counted alike."""
+    keep = np.empty(luck.size, dtype=bool)
+    for part in slices(luck.size):
+        keep[part] = luck[part] < keep_probabilities(prepared.truth[part], log_odds[part])
+    return np.flatnonzero(keep).astype(index_type(luck.size))
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Counted trials with their evidence, and how many of them are to be guessed."""
+
+    tail: Places
+    evidence: Array
+    guesses: int
+
+
+def _rank(
+    prepared: Prepared,
+    kept: Places,
+    score: Floats,
+    error: float,
+    deltas: Sequence[float],
+    *,
+    trimmed: bool,
+) -> _Ranked | None:
+    """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
+    chosen = np.zeros(prepared.truth.size, dtype=bool)
+    chosen[kept] = True
+    if trimmed:
+        chosen &= prepared.inside(prepared.log_odds)
+    head = prepared.head[chosen[prepared.head]]
+    tail = prepared.tail[chosen[prepared.tail]]
+    if tail.size == 0:
+        return None
+    fair = np.broadcast_to(np.float64(0.0), score.shape)
+    evidence = _evidence(score, prepared.truth, fair, head, tail)
+    guesses = guessing.choose_guesses(_surest_first(evidence), error=error, deltas=deltas)
+    return _Ranked(tail, evidence, guesses)
+
+
+def _surest_first(evidence: Array) -> Array:
+    accuracy = np.abs(evidence)
+    expit(accuracy, out=accuracy)
+    accuracy.sort()
+    return accuracy[::-1]
+
+
+def _count(prepared: Prepared, ranked: _Ranked | None, rng: np.random.Generator) -> Counts:
+    """Guess where the evidence is strongest, and count."""
+    if ranked is None:
+        return Counts(1, 0, 0)
+    guess = guessing.top_guesses(ranked.evidence, ranked.guesses, rng)
+    return guessing.count_correct(guess, prepared.truth[ranked.tail])
+
+
+def _evidence(
+    score: Floats, truth: npt.NDArray[Any], log_odds: Array, head: Places, tail: Places
+) -> Array:
+    if head.size < 20 or not ((truth[head] > 0).any() and (truth[head] < 0).any()):
+        return guessing.centred_ranks(score[tail].astype(float))
+    head = head[:MOST_LEARNED]
+    teach = learning.stacked(score[head, None].astype(float), truth[head], log_odds[head])
+    out = np.empty(tail.size)
+    for part in slices(tail.size):
+        out[part] = teach(score[tail[part], None].astype(float))
+    return out
+
+
+def _nothing_known(prepared: Prepared) -> bool:
+    """Whether the coin is all that is known of every trial: then every thinning is the same."""
+    return prepared.log_odds.strides == (0,) and prepared.score is prepared.raw
+
+
+def _unaware(
+    prepared: Prepared, error: float, luck: Array, deltas: Sequence[float]
+) -> _Ranked | None:
+    """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
+    coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
+    return _rank(
+        prepared, _thinned(prepared, coin, luck), prepared.raw, error, deltas, trimmed=False
+    )
+
+
+def _uncorrected(counts: Counts, deltas: Sequence[float], error: float) -> list[Bound]:
+    """The one-run audit that ignores x."""
+    return [
+        stated.bound("mu", None, stated.mu(counts, error), error, "none", (INDEPENDENT, NO_SHIFT)),
+        *(
+            stated.bound("epsilon", d, value, error, "none", (INDEPENDENT, NO_SHIFT))
+            for d, value in stated.epsilons(counts, deltas, error).items()
+        ),
+    ]
+
+
+def _composition(
+    prepared: Prepared, counts: Counts, deltas: Sequence[float], error: float
+) -> list[Bound]:
+    """000, Corollary 1, in both forms for GDP: failure in the curve, or in the error.
+
+    The second form (Algorithm 8) takes delta_DS from the error once, as if overlap failed for all
+    records or none. It may fail for every record on its own, so here it is paid for m times.
+    """
+    m, r, c = counts.trials, counts.guesses, counts.correct
+    apart, kind = prepared.log_odds_of(prepared.head) - prepared.coin, prepared.truth[prepared.head]
+    rare = conditional.worse_of_both(apart, kind, conditional.RARE_FAILURE)
+    worst = conditional.worse_of_both(apart, kind, error / (2.0 * max(m, 1)))
+    at, failure = price(m, rare.failure, error)
+    first = recursion.mu_lower_bound(m, r, c, at, shift_mu=rare.mu, failure=failure or 0.0)
+    second = recursion.mu_lower_bound(m, r, c, error / 2.0, shift_mu=worst.mu)
+    in_curve = stated.bound("mu", None, first, error, "composition", (INDEPENDENT, str(rare)))
+    in_error = stated.bound("mu", None, second, error, "composition", (INDEPENDENT, str(worst)))
+    out = [
+        replace(in_curve, method="recursion, failure in the curve"),
+        replace(in_error, method="recursion, failure in the error"),
+    ]
+    for delta in (0.0, *deltas):
+        joint = 1.0 - (1.0 - delta) * (1.0 - rare.failure)
+        at, against = price(m, joint, error)
+        value = recursion.epsilon_lower_bound(
+            m, r, c, against or 0.0, at, shift_epsilon=rare.epsilon
+        )
+        out.append(
+            stated.bound("epsilon", delta, value, error, "composition", (INDEPENDENT, str(rare)))
+        )
+    return out
+
+
+def _aware(prepared: Prepared) -> Array:
+    """Evidence beyond the prior log-odds, on the counted trials."""
+    return _evidence(prepared.raw, prepared.truth, prepared.log_odds, prepared.head, prepared.tail)
+
+
+def _conditional(
+    prepared: Prepared,
+    evidence: Array,
+    deltas: Sequence[float],
+    error: float,
+    luck: Array,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> list[Bound]:
+    """000, Theorem 5.1, propensity-aware; at delta 0 Theorem D.1 (no tampering needed).
+
+    Mu is tampered with as Theorem 5.1.2 says, epsilon at delta as 5.1.1 does for each epsilon.
+    """
+    guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
+    name = "signed" if signed else "conditional"
+    words = (INDEPENDENT, prepared.plug_in)
+    prior = prepared.log_odds_of(prepared.tail)
+    against = prior if signed else guess * np.abs(prior)
+    truth = prepared.truth[prepared.tail]
+    pure = signed_epsilon_lower_bound(guess, truth, against, error)
+    out = [stated.bound("mu", None, stated.mu(counts, error), error, name, words)]
+    out.append(stated.bound("epsilon", 0.0, pure, error, name, words))
+    theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
+    for delta in deltas:
+        value = tampered.proved(
+            evidence, truth, prior, luck[prepared.tail], delta, error, rng, signed=signed
+        )
+        found = stated.bound("epsilon", delta, value, error, name, words)
+        out.append(replace(found, method="zero-run", theorem=theorem))
+    return out
+
+
+def conditional_guesses(
+    prepared: Prepared, error: float, luck: Array, rng: np.random.Generator, *, signed: bool
+) -> tuple[guessing.Guesses, Counts]:
+    """Propensity-aware guesses on the counted trials, and their tampered counts."""
+    return _aware_guesses(prepared, _aware(prepared), error, luck, rng, signed=signed)
+
+
+def _aware_guesses(
+    prepared: Prepared,
+    evidence: Array,
+    error: float,
+    luck: Array,
+    rng: np.random.Generator,
+    *,
+    signed: bool,
+) -> tuple[guessing.Guesses, Counts]:
+    tail = prepared.tail
+    prior = prepared.log_odds_of(tail)
+    confidence, kept = np.empty(tail.size), np.empty(tail.size)
+    for part in slices(tail.size):
+        confidence[part], kept[part] = conditional.aware_confidence(
+            evidence[part], prior[part], signed=signed
+        )
+    kept.sort()
+    guesses = guessing.choose_guesses(kept[::-1], error=error)
+    del kept
+    guess = guessing.top_guesses(confidence, guesses, rng)
+    counts = Counts(0, 0, 0)
+    for part in slices(tail.size):
+        rows = tail[part]
+        counts += conditional.tampered_counts(
+            guess[part], prepared.truth[rows], prior[part], luck[rows], signed=signed
+        )
+    return guess, counts
+
+
+def _from_counts(
+    prepared: Prepared, counts: Counts, deltas: Sequence[float], error: float
+) -> list[Bound]:
+    words = (INDEPENDENT, prepared.assumption)
+    value = max(0.0, stated.mu(counts, error) - prepared.allowance_mu)
+    out = [stated.bound("mu", None, value, error, "balanced", words, headline=True)]
+    for delta, proved in stated.epsilons(counts, deltas, error).items():
+        value = max(0.0, proved - prepared.allowance)
+        headline = delta > 0.0
+        out.append(
+            stated.bound("epsilon", delta, value, error, "balanced", words, headline=headline)
+        )
+    return out
+
+
+def _bet(
+    prepared: Prepared,
+    error: float,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+    goal: float | None,
+) -> betting.BettingResult:
+    if prepared.trim is None:  # every trial: nothing need be copied into the order of the bets
+        score, truth, log_odds = prepared.bet_score, prepared.truth, prepared.bet_log_odds
+        order, known = prepared.order, prepared.learned
+    else:
+        inside = prepared.inside(prepared.bet_log_odds)[prepared.order]
+        chosen, known = prepared.order[inside], int(inside[: prepared.learned].sum())
+        score, truth = prepared.bet_score[chosen], prepared.truth[chosen]
+        log_odds, order = prepared.bet_log_odds[chosen], np.arange(chosen.size)
+    return betting.bet(
+        score,
+        truth,
+        log_odds,
+        error=error,
+        order=order,
+        known=known,
+        rng=rng,
+        e_values=None if goal is None else betting.Stop(goal, prepared.allowance),
+        progress=progress,
+    )
+
+
+def _from_bet(prepared: Prepared, bet: betting.BettingResult, error: float) -> Bound:
+    return Bound(
+        parameter="epsilon",
+        delta=0.0,
+        value=max(0.0, bet.epsilon - prepared.allowance),
+        confidence=1.0 - error,
+        method="betting",
+        theorem="Ville's inequality for the wealth of bets within l +- epsilon",
+        assumptions=(INDEPENDENT, prepared.assumption),
+        correction="prior",
+        headline=True,
+    )

@@ -1,0 +1,1 @@
+"""How are numbers and names shown, and how is a stranger's JSON read?"""

@@ -1,0 +1,617 @@
+"""The attribute game end to end, on records with a known leak."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit, logit
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import divulge
+from divulge.bounds import compiled
+from divulge.bounds.guessing import Counts
+from divulge.bounds.repeated import bet_epsilon, count_bound
+from divulge.data.features import Features
+from divulge.errors import InputError
+from divulge.games import attribute as attribute_
+from divulge.games.attribute.play import attribute, audit_records
+from divulge.games.attribute.proved import Rule, play_game, stated
+from divulge.games.attribute.read import Records, read_records
+from divulge.games.attribute.replay import count_top
+from divulge.mechanisms.labelled import NoisyLabels
+from divulge.result import Result
+from divulge.shift.pooling import log_probabilities
+from divulge.shift.value_prior import vouched
+
+
+def columns(drawn, names=None, **more):
+    k = drawn.truth.shape[1]
+    names = names or [str(c) for c in range(k)]
+    out = {"y": [names[c] for c in drawn.codes]}
+    out |= {f"p_{names[c]}": drawn.target[:, c] for c in range(k)}
+    out |= {f"q_{names[c]}": drawn.proxy[:, c] for c in range(k)}
+    out |= {f"x_{j}": drawn.features[:, j] for j in range(drawn.features.shape[1])}
+    return out | more
+
+
+def table(records=3000, seed=0, names=None, **kwargs):
+    return columns(NoisyLabels(**kwargs).sample(records, np.random.default_rng(seed)), names)
+
+
+def values(result: Result, correction: str) -> dict[tuple[str, float | None], float]:
+    return {(b.parameter, b.delta): b.value for b in result.bounds if b.correction == correction}
+
+
+def steep(records=3000, epsilon=1.0, seed=0):
+    """Noisy labels that the record says nearly all of: a student explains most of the target."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((records, 2))
+    log_odds = 3.0 * x[:, 0]
+    y = (rng.random(records) < expit(log_odds)).astype(int)
+    noisy = np.where(rng.random(records) < expit(epsilon), y, 1 - y)
+    p, q = expit(log_odds + epsilon * (2 * noisy - 1)), expit(log_odds)
+    said = {"p_0": 1 - p, "p_1": p, "q_0": 1 - q, "q_1": q}
+    return {"y": y, **said, "x_0": x[:, 0], "x_1": x[:, 1]}
+
+
+class Known:
+    """A model that gives these log-odds of the label."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, log_odds):
+        self.log_odds = log_odds
+
+    def predict_proba(self, x):
+        p = expit(self.log_odds(np.asarray(x)))
+        return np.column_stack([1.0 - p, p])
+
+
+@pytest.fixture(scope="module")
+def leaking() -> Result:
+    data = steep()
+    said = dict(zip(data["x_0"], logit(data["p_1"]), strict=True))
+    remembering = Known(lambda x: np.array([said[v] for v in x[:, 0]]))
+    proxy = Known(lambda x: 3.0 * x[:, 0])
+    return attribute(
+        data, label="y", features="x_*", model=remembering, proxy_model=proxy, repetitions=5
+    )
+
+
+def test_a_leak_is_proved_and_stays_below_the_truth(leaking):
+    assert leaking.game == "attribute"
+    assert leaking.verdict.status == "leak"
+    assert not leaking.verdict.robust  # blind is never robust, not even of a model object
+    assert "in a form that a student learns" in leaking.verdict.reasons[0]
+    assert "no held-out records were given" in leaking.verdict.reasons[0]
+    assert {(b.correction, b.parameter, b.delta) for b in leaking.headline()} == {
+        ("prior", "epsilon", 0.0),
+        ("balanced", "mu", None),
+        ("balanced", "epsilon", 1e-5),
+    }
+    found = {**values(leaking, "prior"), **values(leaking, "balanced")}
+    assert 0.3 < found[("epsilon", 0.0)] < 1.0
+    assert 0.2 < found[("epsilon", 1e-5)] < 1.0
+    assert found[("mu", None)] > 0.1
+
+
+def test_what_the_report_needs_is_there(leaking):
+    shown = leaking.to_json()["diagnostics"]
+    assert {"proxy", "roc", "wealth", "sensitivity", "tau", "repetitions", "comparison"} <= set(
+        shown
+    )
+    assert set(shown["proxy"]["log_loss"]) == {"proxy", "target", "constant", "corrected proxy"}
+    assert 0.5 < shown["proxy"]["agreement"] < 0.9
+    assert shown["comparison"][0]["attack"] == "log-likelihood ratio"
+    assert len(shown["repetitions"]["epsilon"]) == 5
+    assert Result.from_json(leaking.to_json()).to_json() == leaking.to_json()
+
+
+def test_the_agreement_is_the_share_of_equal_labels(leaking):
+    data = steep()
+    own = np.where(data["y"] == 1, data["q_1"], data["q_0"])
+    assert leaking.measurements["agreement"] == pytest.approx(own.mean(), abs=1e-4)
+
+
+def test_it_is_called_attribute():
+    assert divulge.attribute is attribute
+
+
+def test_the_same_seed_gives_the_same_result():
+    data = table(epsilon=1.0, records=1000)
+    first, second, third = (
+        attribute(data, label="y", proxy_exact=True, rng=seed).to_json() for seed in (1, 1, 2)
+    )
+    assert first == second
+    assert first["bounds"] != third["bounds"] or first["trials"] != third["trials"]
+
+
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame])
+def test_data_frames_of_both_kinds(convert):
+    data = table(epsilon=1.0, records=600)
+    expected = attribute(data, label="y", proxy_exact=True, repetitions=2)
+    found = attribute(convert(data), label="y", proxy_exact=True, repetitions=2)
+    assert found.bounds == expected.bounds
+
+
+def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
+    """The target is the exact distribution of the label: it leaks nothing."""
+    result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repetitions=3)
+    assert values(result, "none")[("epsilon", 0.0)] > 0.5
+    assert all(b.value == 0.0 for b in result.headline())
+    assert result.verdict.status == "no evidence"
+
+
+@pytest.mark.slow
+def test_the_correction_keeps_a_bound_where_the_additive_one_has_none():
+    data = steep(6000)
+    data["q_1"] = np.minimum(data["q_1"] + 0.05, 1.0)
+    data["q_0"] = 1.0 - data["q_1"]
+    corrected = attribute(data, label="y", features="x_*", repetitions=3)
+    additive = attribute(data, label="y", tau=0.05, repetitions=3)
+    assert all(b.value == 0.0 for b in additive.headline())
+    assert {b.correction for b in additive.headline()} == {"tau"}
+    assert max(b.value for b in corrected.headline() if b.parameter == "epsilon") > 0.3
+
+
+def test_a_small_tau_costs_something_and_no_tau_nothing():
+    data = table(epsilon=3.0, kind="uniform", records=4000)
+    found = [attribute(data, label="y", tau=tau, repetitions=1) for tau in (0.0, 1e-4, 1e-3)]
+    mu = [values(r, "tau")[("mu", None)] for r in found]
+    assert mu[0] > mu[1] > mu[2]
+    assert mu[0] == values(found[0], "none")[("mu", None)]
+
+
+def test_held_out_records_make_a_smart_target_harmless():
+    """The target knows waves and products that the proxy does not; it leaks nothing."""
+    drawn = NoisyLabels("curved").sample(5000, np.random.default_rng(4))
+    both = pd.DataFrame(columns(drawn))
+    train, rest = both[:3000], both[3000:]
+    result = attribute(train, label="y", heldout=rest, repetitions=3)
+    assert values(result, "none")[("epsilon", 0.0)] > 1.0
+    assert all(b.value == 0.0 for b in result.headline())
+    assert "target, held-out" in result.diagnostics["proxy"]["log_loss"]
+    assert [a["attack"] for a in result.diagnostics["comparison"]][2:] == [
+        "difficulty calibration (membership)",
+        "offline RMIA (membership)",
+    ]
+
+
+def test_a_blind_finding_whose_student_does_not_follow_is_undecided():
+    """Labels that stand in the model, and no features to explain anything by."""
+    data = table(epsilon=3.0)
+    data = {k: v for k, v in data.items() if not k.startswith("x_")}
+    result = attribute(data, label="y", repetitions=2)
+    assert result.verdict.status == "cannot conclude"
+    assert not result.headline()
+    assert "its student explains only" in result.verdict.reasons[0]
+    assert "Give held-out records" in result.verdict.reasons[0]
+    assert "no held-out records were given" in result.verdict.reasons[1]
+    assert values(result, "prior")[("epsilon", 0.0)] > 0.5  # there to be read, not claimed
+
+
+@pytest.mark.parametrize(
+    "log_odds",
+    [
+        lambda x: 2.0 * np.prod(np.sign(x[:, :6]), axis=1),
+        pytest.param(
+            lambda x: 2.0 * x[:, 6] + 2.0 * np.sin(40.0 * x[:, 0] + 31.0 * x[:, 1]),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["parity", "waves and a line"],
+)
+def test_knowledge_that_no_student_learns_is_no_leak(log_odds):
+    rng = np.random.default_rng(14)
+    x = rng.standard_normal((1000, 8))
+    y = (rng.random(1000) < expit(log_odds(x))).astype(int)
+    data = {f"x_{j}": x[:, j] for j in range(8)} | {"y": y}
+    result = attribute(data, label="y", features="x_*", model=Known(log_odds), repetitions=2)
+    assert result.verdict.status == "cannot conclude"
+    assert not result.headline()
+    assert result.diagnostics["nuisance"]["student_explained"] < 0.8
+    assert values(result, "prior")[("epsilon", 0.0)] > 0.05  # what it would have claimed
+
+
+def test_too_few_held_out_records_are_said_to_be_too_few():
+    data = pd.DataFrame(table(epsilon=3.0, records=1000))
+    result = attribute(data[:900], label="y", heldout=data[900:], repetitions=1)
+    assert any("the 100 held-out records were too few" in r for r in result.verdict.reasons)
+
+
+def shifted(share, records=2000, epsilon=0.0, seed=15):
+    """Half of the labels are 1 among held-out records, another share among training records.
+
+    The target knows the share of each and nothing of a single record, unless it leaks.
+    """
+    rng = np.random.default_rng(seed)
+    inside = np.arange(2 * records) < records
+    x = rng.standard_normal((2 * records, 3))
+    y = (rng.random(2 * records) < np.where(inside, share, 0.5)).astype(int)
+    noisy = np.where(rng.random(2 * records) < expit(epsilon), y, 1 - y)
+    p = expit(logit(share) + np.where(inside, epsilon * (2 * noisy - 1), 0.1 * x[:, 0]))
+    data = pd.DataFrame(x, columns=["x_0", "x_1", "x_2"])
+    data = data.assign(y=y, p_0=1 - p, p_1=p, q_0=0.5, q_1=0.5)
+    return data[:records], data[records:]
+
+
+@pytest.mark.parametrize("share", [0.62, 0.7])
+def test_held_out_records_with_other_shares_of_labels_prove_nothing(share):
+    train, rest = shifted(share)
+    result = attribute(train, label="y", features="x_*", heldout=rest, repetitions=3)
+    assert all(b.value == 0.0 for b in result.headline())
+    if result.verdict.status == "cannot conclude":
+        assert "do not have the distribution" in result.verdict.reasons[0]
+    else:
+        quality = result.diagnostics["nuisance"]
+        assert quality["shift_at_most"] > np.log(0.5 / (1 - share))
+        assert quality["shift_at_most"] > quality["shift_proved"]
+
+
+def test_held_out_records_of_one_population_keep_a_leak():
+    train, rest = shifted(0.5, epsilon=2.0)
+    result = attribute(train, label="y", features="x_*", heldout=rest, repetitions=3)
+    assert 0.5 < values(result, "prior")[("epsilon", 0.0)] < 2.0
+    assert result.diagnostics["nuisance"]["allowance"] < 0.3
+    assert result.verdict.status == "leak"
+
+
+@pytest.mark.parametrize("records", [5, 600])
+def test_the_training_table_as_held_out_records_is_refused(records, tmp_path):
+    data = pd.DataFrame(table(records=600, epsilon=2.0))[:records]
+    mixed = data.sample(frac=1.0, random_state=0)[data.columns[::-1]]
+    mixed.to_csv(tmp_path / "again.csv", index=False)
+    for same in (data, mixed, tmp_path / "again.csv"):
+        with pytest.raises(InputError, match="hold the same rows"):
+            attribute(data, label="y", heldout=same)
+
+
+def test_training_rows_among_the_held_out_ones_are_named():
+    data = pd.DataFrame(table(records=1000, epsilon=2.0))
+    rest = pd.concat([data[500:], data[7:9]])
+    records = read_records(data[:500], label="y", heldout=rest)
+    assert "2 of the 502 held-out rows equal a training row" in records.overlap
+    assert "500 (training row 7), 501 (training row 8)" in records.overlap
+    result = attribute(data[:500], label="y", heldout=rest, repetitions=1)
+    assert records.overlap in result.verdict.reasons
+    assert read_records(data[:500], label="y", heldout=data[500:]).overlap is None
+
+
+def test_kinds_of_records_are_not_taken_for_records(people):
+    train, rest, forest = people
+    records = read_records(
+        train, label="rich", features=["male", "age"], model=forest, heldout=rest
+    )
+    assert records.overlap is None
+
+
+def test_bins_that_differ_in_the_eighth_digit_are_different_classes():
+    days = [20260101 + d for d in range(28)]
+    rng = np.random.default_rng(16)
+    frame = pd.DataFrame({"day": rng.choice(days, size=400), "z": rng.normal(size=400)})
+    frame["y"] = rng.integers(2, size=400)
+    model = LogisticRegression().fit(frame[["day", "z"]], frame["y"])
+    records = read_records(
+        frame, label="y", protected="day", bins=4, features=["day", "z"], model=model
+    )
+    assert len(records.classes) == 4
+    assert np.bincount(records.codes).min() > 60
+    assert records.classes[0].startswith("20260101 to 2026010")
+    tiny = frame.assign(day=1.0 + 1e-13 * (frame["day"] - 20260101))
+    finer = read_records(
+        tiny, label="y", protected="day", bins=4, features=["day", "z"], model=model
+    )
+    assert len(finer.classes) == 4
+
+
+def test_a_vouched_proxy_makes_a_strong_finding_robust():
+    result = attribute(table(epsilon=3.0), label="y", proxy_exact=True)
+    assert result.verdict.robust
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "curved"])
+def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
+    """It saw their x, not their labels; held-out records alone would make this look like one."""
+    drawn = NoisyLabels(kind, sharp=3.0).sample(4000, np.random.default_rng(8), trained=2000)
+    both = pd.DataFrame(columns(drawn))
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    assert all(b.value <= 0.02 for b in result.headline())
+
+
+def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
+    drawn = NoisyLabels(sharp=0.3).sample(4000, np.random.default_rng(8), trained=2000)
+    both = pd.DataFrame(columns(drawn))
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=1)
+    assert any("less sure of its training records" in r for r in result.verdict.reasons)
+
+
+def test_interpolated_noisy_labels_stay_below_their_epsilon():
+    rng = np.random.default_rng(9)
+    drawn = NoisyLabels().sample(4000, rng)
+    noisy = np.where(rng.random(4000) < 1 / (1 + np.exp(-0.5)), drawn.codes, 1 - drawn.codes)
+    trees = ExtraTreesClassifier(100, random_state=0).fit(drawn.features[:2000], noisy[:2000])
+    said = trees.predict_proba(drawn.features)
+    both = pd.DataFrame(columns(drawn) | {"p_0": said[:, 0], "p_1": said[:, 1]})
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    assert all(b.value <= 0.5 for b in result.headline() if b.parameter == "epsilon")
+
+
+def test_values_that_the_proxy_excludes_are_never_drawn():
+    """1000 classes, three of them possible per record, and an exact proxy: nothing leaks."""
+    rng = np.random.default_rng(11)
+    records, classes = 3000, 1000
+    possible = rng.integers(classes, size=(records, 3))
+    proxy = np.zeros((records, classes))
+    np.put_along_axis(proxy, possible, 1.0, axis=1)
+    proxy /= proxy.sum(axis=1, keepdims=True)
+    codes = possible[np.arange(records), rng.integers(3, size=records)]
+    target = 0.999 * proxy + 0.001 * rng.dirichlet(np.ones(classes), size=records)
+    read = Records(
+        codes, tuple(map(str, range(classes))), records,
+        Features(np.zeros((records, 0)), ()), log_probabilities(target),
+        log_probabilities(proxy), proxy,
+    )  # fmt: skip
+    result = audit_records(read, proxy_exact=True, repetitions=3, compare=False)
+    assert all(b.value == 0.0 for b in result.headline())
+
+
+def test_every_bound_is_at_half_of_the_error():
+    drawn = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(12))
+    log_target, log_proxy = (log_probabilities(p) for p in (drawn.target, drawn.proxy))
+    head, tail = np.arange(300), np.arange(300, 2000)
+    rule = Rule("llr", 2.0, 4, (1e-5,), 0.1, None)
+    game = play_game(
+        drawn.codes, log_target, vouched(log_proxy, drawn.proxy, head, tail), rule,
+        np.random.default_rng(0),
+    )  # fmt: skip
+    found = {(b.parameter, b.delta): b for b in stated(game, None, rule, exact=True)}
+    replays, counts = game.played.replays, game.played.counts
+    assert found["epsilon", 0.0].value == bet_epsilon(game.plan.bets, replays, error=0.05)[0]
+    assert found["mu", None].value == count_bound(counts, error=0.05)
+    assert found["epsilon", 1e-5].value == count_bound(counts, delta=1e-5, error=0.05)
+    assert {b.confidence for b in found.values()} == {0.95}
+    coins = np.array([r.true for r in replays])
+    assert abs(coins.mean() - 0.5) < 4 * 0.5 / np.sqrt(coins.size)
+    assert np.unique(coins, axis=0).shape[0] == 4
+    assert len({c.guesses / c.trials for c in counts}) == 1  # fixed before the model was asked
+
+
+def test_the_fitted_proxy_does_not_know_the_audited_values(people):
+    train, _, forest = people
+    arguments = {
+        "label": "rich", "protected": "male", "features": ["male", "age"], "model": forest,
+    }  # fmt: skip
+    records = read_records(train, **arguments)
+    head, tail = np.arange(1000), np.arange(1000, 2000)
+    swapped = records.codes.copy()
+    swapped[tail] = 1 - swapped[tail]
+    fitted = [
+        attribute_._fit_proxy(
+            replace(records, codes=c), head, tail, False, np.random.default_rng(0), None
+        )
+        for c in (records.codes, swapped)
+    ]
+    assert np.array_equal(*fitted)
+
+
+def test_balancing_and_trimming_by_hand():
+    true = np.array([True, False, True, True, False])
+    shown = np.zeros(5, dtype=np.uint8)
+    evidence = np.array([[1.0], [2.0], [-3.0], [4.0], [0.0]])
+    log_odds = np.array([[0.0], [1.0], [1.0], [9.0], [-1.0]])
+    luck = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
+    kept = compiled.kept_evidence(true, shown, evidence, log_odds, luck, 1.5)
+    # the third goes with the prior and is thinned out, the fourth lies beyond the trim
+    assert kept.tolist() == [1.0, -2.0, 0.0]
+    assert count_top(kept, 1, np.random.default_rng(0)) == Counts(3, 1, 0)
+    assert count_top(kept, 2, np.random.default_rng(0)) == Counts(3, 2, 1)
+    assert count_top(kept, 0, np.random.default_rng(0)) == Counts(3, 0, 0)
+
+
+def test_ties_are_broken_at_random():
+    tied = np.array([1.0] * 60 + [-1.0] * 40)
+    right = [count_top(tied, 50, np.random.default_rng(s)).correct for s in range(300)]
+    assert np.mean(right) == pytest.approx(30.0, abs=1.0)
+    none = [count_top(np.zeros(100), 50, np.random.default_rng(s)).correct for s in range(300)]
+    assert np.mean(none) == pytest.approx(25.0, abs=1.0)
+
+
+def test_copies_of_a_person_are_pointed_out():
+    drawn = NoisyLabels(epsilon=2.0).sample(200, np.random.default_rng(13))
+    copies = pd.concat([pd.DataFrame(columns(drawn))] * 4)
+    result = attribute(copies, label="y", features="x_*", proxy_exact=True, repetitions=1)
+    assert any("copies of one person" in r for r in result.verdict.reasons)
+    assert result.diagnostics["draw"]["records_equal_to_another"] == pytest.approx(0.75)
+
+
+def test_several_classes_by_name():
+    names = ["apple", "pear", "fig"]
+    data = table(classes=3, epsilon=3.0, names=names)
+    result = attribute(data, label="y", proxy_exact=True)
+    assert result.trials["classes"] == 3
+    assert 0.8 < values(result, "none")[("epsilon", 0.0)] < 3.0
+
+
+def test_one_column_is_enough_for_two_classes():
+    data = table(epsilon=2.0, records=800)
+    expected = attribute(data, label="y", proxy_exact=True)
+    for name in ("p_0", "q_0"):
+        del data[name]
+    found = attribute(data, label="y", proxy_exact=True)
+    assert found.measurements["agreement"] == pytest.approx(expected.measurements["agreement"])
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Income depends on sex and age; a forest that reads both remembers."""
+    rng = np.random.default_rng(6)
+    sex = np.where(rng.random(3000) < 0.5, "f", "m")
+    age = rng.integers(20, 70, size=3000)
+    rich = (rng.random(3000) < 1 / (1 + np.exp(-(age - 45) / 10 - (sex == "m")))).astype(int)
+    frame = pd.DataFrame({"male": (sex == "m").astype(int), "age": age, "rich": rich})
+    train, rest = frame[:2000], frame[2000:]
+    forest = RandomForestClassifier(50, random_state=0).fit(train[["male", "age"]], train["rich"])
+    return train, rest, forest
+
+
+def test_models_in_place_of_columns(people):
+    train, rest, forest = people
+    proxy = LogisticRegression().fit(rest[["male", "age"]], rest["rich"])
+    result = attribute(
+        train,
+        label="rich",
+        features=["male", "age"],
+        model=forest,
+        proxy_model=proxy,
+        repetitions=2,
+    )
+    by_hand = train.assign(
+        **{f"p_{c}": forest.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
+        **{f"q_{c}": proxy.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
+    )
+    again = attribute(by_hand, label="rich", features=["male", "age"], repetitions=2)
+    assert result.bounds == again.bounds
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
+    train, rest, forest = people
+    result = attribute(
+        train,
+        label="rich",
+        protected="male",
+        features=["male", "age"],
+        model=forest,
+        heldout=rest if outside else None,
+        repetitions=2,
+    )
+    assert result.trials["value"] == "male"
+    assert result.trials["classes"] == 2
+    losses = result.diagnostics["proxy"]["log_loss"]
+    assert losses["proxy"] < losses["constant"] + 0.05
+    assert "male" in result.verdict.sentence
+
+
+def test_a_numeric_protected_column_in_bins(people):
+    train, rest, forest = people
+    result = attribute(
+        train,
+        label="rich",
+        protected="age",
+        bins=3,
+        features=["male", "age"],
+        model=forest,
+        heldout=rest,
+        repetitions=1,
+    )
+    assert result.trials["classes"] == 3
+
+
+def test_a_remembering_model_gives_its_protected_column_away():
+    """The nearest training record answers, so asked with a wrong secret somebody else does."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"z": rng.normal(size=2000), "secret": rng.integers(2, size=2000)})
+    frame["y"] = rng.integers(2, size=2000)
+    frame, rest = frame[:1400], frame[1400:]
+    model = KNeighborsClassifier(1).fit(frame[["z", "secret"]], frame["y"])
+    result = attribute(
+        frame,
+        label="y",
+        protected="secret",
+        features=["z", "secret"],
+        model=model,
+        heldout=rest,
+        repetitions=3,
+    )
+    assert result.verdict.status == "leak"
+    assert values(result, "prior")[("epsilon", 0.0)] > 1.0
+
+
+def test_a_proxy_that_saw_the_training_records_is_flagged():
+    seen = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(0))
+    fresh = NoisyLabels(epsilon=0.0).sample(2000, np.random.default_rng(1))
+    spied = columns(seen) | {f"q_{c}": seen.target[:, c] for c in (0, 1)}
+    spied |= {f"p_{c}": seen.truth[:, c] for c in (0, 1)}
+    rest = columns(fresh)
+    rest["p_0"], rest["p_1"] = 0.9 * rest["p_0"] + 0.05, 0.9 * rest["p_1"] + 0.05
+    result = attribute(spied, label="y", heldout=rest, repetitions=1)
+    assert any("seems to have seen them" in r for r in result.verdict.reasons)
+    fair = attribute(columns(seen), label="y", heldout=rest, repetitions=1)
+    assert not any("seems to have seen them" in r for r in fair.verdict.reasons)
+
+
+def test_a_value_that_no_held_out_record_has_allows_no_conclusion():
+    data = pd.DataFrame(table(records=2000, epsilon=2.0))
+    rest = data[1000:][data[1000:]["y"] == "0"]
+    result = attribute(data[:1000], label="y", heldout=rest)
+    assert result.verdict.status == "cannot conclude"
+    assert "no 'y' of '1'" in result.verdict.reasons[0]
+
+
+def test_too_few_records_allow_no_conclusion():
+    result = attribute(table(records=100, epsilon=2.0), label="y")
+    assert result.verdict.status == "cannot conclude"
+    assert "too few" in result.verdict.reasons[0]
+    exact = attribute(table(records=100, epsilon=2.0), label="y", proxy_exact=True)
+    assert exact.verdict.status in ("leak", "no evidence")
+
+
+def broken(**changes):
+    return {**table(records=500), **changes}
+
+
+@pytest.mark.parametrize(
+    ("data", "kwargs", "words"),
+    [
+        (
+            broken(p_0=np.full(500, 0.9), p_1=np.full(500, 0.3)),
+            {},
+            r"sum to 1\. Found 1\.2 in row \d+ \(500 of 500 rows\)",
+        ),
+        (broken(p_0=np.full(500, -0.1)), {}, "'p_0' of the table must hold probabilities"),
+        (broken(p_0=np.full(500, np.nan)), {}, "'p_0' of the table must be finite"),
+        (broken(y=["0"] * 499 + ["7"]), {}, "'7' in row 499, which is none of the classes"),
+        (broken(y=["0"] * 500), {}, "one value only"),
+        (broken(), {"label": "z"}, "has no column 'z'"),
+        (broken(), {"label": None}, "Name the label column"),
+        (broken(), {"target": "r_"}, "has no column 'r_0'"),
+        (broken(), {"proxy": "r_"}, "There is no proxy"),
+        (broken(), {"proxy": "p_"}, "one model"),
+        (broken(), {"tau": 1.5}, "tau must lie"),
+        (broken(), {"proxy": "r_", "features": "x_*", "tau": 0.1}, "no proxy to vouch for"),
+        (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to vouch for"),
+        (broken(q_0=np.ones(500), q_1=np.zeros(500)), {"proxy_exact": True}, "cannot be exact"),
+        (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
+        (broken(), {"score": "loss"}, "Unknown score"),
+        (broken(), {"repetitions": 0}, "repetition"),
+        (broken(), {"deltas": (2.0,)}, "delta"),
+        (broken(), {"error": 0.0}, "error"),
+        (broken(), {"power": -1.0}, "power"),
+        (broken(), {"bins": 1}, "2 bins"),
+        (broken(), {"model": object()}, "must have predict_proba"),
+        (broken(), {"proxy_model": object()}, "target model"),
+        (broken(), {"features": "nothing_*"}, "matches the pattern"),
+        (broken(y=[None, *["0", "1"] * 249, "1"]), {}, "missing values"),
+        (broken(q_2=np.zeros(500)), {}, "lacks '2'"),
+    ],
+)
+def test_bad_input_is_one_clear_error(data, kwargs, words):
+    with pytest.raises(InputError, match=words):
+        attribute(data, **{"label": "y", **kwargs})
+
+
+def test_a_protected_column_must_be_read_by_the_model(people):
+    train, _, forest = people
+    with pytest.raises(InputError, match="does not read the column 'age'"):
+        attribute(train, label="rich", protected="age", features=["male"], model=forest)
+    with pytest.raises(InputError, match="needs the label"):
+        attribute(train, protected="age", features=["male", "age"], model=forest)
+    many = train.assign(age=np.arange(len(train)))
+    with pytest.raises(InputError, match="put it in bins"):
+        attribute(many, label="rich", protected="age", features=["male", "age"], model=forest)

@@ -1,0 +1,277 @@
+"""Priors of a value: who may be fitted on what, and what the models recover."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from divulge.attacks.shown_value import value_score
+from divulge.games.attribute import replay
+from divulge.mechanisms.labelled import NoisyLabels
+from divulge.shift import misfit, students, value_prior, value_trials
+from divulge.shift.pooling import FLOOR, fit_pool, log_probabilities, one_hot
+
+
+def drawn(records=1200, seed=0, **kwargs):
+    return NoisyLabels(**kwargs).sample(records, np.random.default_rng(seed))
+
+
+def logs(table):
+    return log_probabilities(table.target), log_probabilities(table.proxy)
+
+
+def test_log_probabilities_are_floored_and_normalised():
+    found = np.exp(log_probabilities([[1.0, 0.0], [0.25, 0.75]]))
+    assert np.allclose(found.sum(axis=1), 1.0)
+    assert found[0, 1] == pytest.approx(FLOOR, rel=1e-3)
+    assert np.allclose(found[1], [0.25, 0.75])
+
+
+def test_the_pool_recalibrates_an_overconfident_member():
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=(20_000, 3))
+    truth = log_probabilities(np.exp(score))
+    codes = value_trials.draw_values(np.exp(truth), rng)
+    pool = fit_pool([log_probabilities(np.exp(3.0 * score))], one_hot(codes, 3))
+    assert pool.weights[0] == pytest.approx(1 / 3, abs=0.02)
+    assert np.abs(pool([log_probabilities(np.exp(3.0 * score))]) - truth).max() < 0.2
+
+
+def test_the_pool_ignores_noise_beside_the_truth():
+    rng = np.random.default_rng(1)
+    truth = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
+    noise = log_probabilities(np.exp(rng.normal(size=(20_000, 2))))
+    codes = value_trials.draw_values(np.exp(truth), rng)
+    pool = fit_pool([noise, truth], one_hot(codes, 2))
+    assert pool.weights == pytest.approx([0.0, 1.0], abs=0.06)
+
+
+def test_few_records_leave_the_proxy_as_it_is():
+    table = drawn(10)
+    _, proxy = logs(table)
+    pool = fit_pool([proxy, np.zeros_like(proxy)], one_hot(table.codes, 2))
+    assert pool.weights[0] == pytest.approx(1.0, abs=0.6)
+
+
+def test_drawn_values_follow_the_proxy():
+    p = np.tile([[0.2, 0.5, 0.3]], (30_000, 1))
+    share = np.bincount(value_trials.draw_values(p, np.random.default_rng(2)), minlength=3) / 30_000
+    assert np.abs(share - [0.2, 0.5, 0.3]).max() < 4 * np.sqrt(0.25 / 30_000)
+
+
+@pytest.fixture(scope="module")
+def smart():
+    """A target that knows the population exactly, and its student."""
+    table = drawn(3000, kind="curved")
+    target, proxy = logs(table)
+    return (
+        target,
+        proxy,
+        students.fit_student(target, proxy, table.features, np.random.default_rng(3)),
+    )
+
+
+@pytest.fixture(scope="module")
+def remembering():
+    """A target that is noisy labels, and its student."""
+    table = drawn(3000, epsilon=3.0)
+    target, proxy = logs(table)
+    student = students.fit_student(target, proxy, table.features, np.random.default_rng(3))
+    return target, log_probabilities(table.truth), student
+
+
+def test_the_student_learns_what_can_be_known(smart):
+    target, proxy, student = smart
+    before, after = (np.abs(target - p).mean() for p in (proxy, student.log_probabilities))
+    assert after < 0.5 * before
+
+
+def test_the_student_does_not_learn_memory(remembering):
+    target, truth, student = remembering
+    off = np.abs(student.log_probabilities - truth).mean()
+    assert off < 0.3 * np.abs(target - truth).mean()
+
+
+def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
+    knowledge, memory = (value_prior.Unlearned.of(s) for *_, s in (smart, remembering))
+    assert knowledge.share > 0.8
+    assert memory.share < 0.2
+    assert knowledge.less(knowledge.epsilon, knowledge.epsilon) == 0.0
+    assert memory.less(2.5, memory.epsilon) == pytest.approx(2.5 * (1 - memory.share))
+
+
+def test_a_flat_learning_curve_is_no_evidence():
+    """A parity of six columns: the student learns nothing from n records, nor from n / 2."""
+    rng = np.random.default_rng(10)
+    x = rng.standard_normal((1000, 8))
+    said = 1.0 / (1.0 + np.exp(-2.0 * np.prod(np.sign(x[:, :6]), axis=1)))
+    target = np.column_stack([1.0 - said, said])
+    codes = value_trials.draw_values(target, rng)
+    flat = np.full((1000, 2), 0.5)
+    priors = value_prior.blind(
+        codes, log_probabilities(target), np.log(flat), flat, x, np.arange(500),
+        np.arange(500, 1000), error=0.05, rng=rng,
+    )  # fmt: skip
+    assert priors.unlearned.share < 0.2  # the curve is flat
+    assert priors.explained < 0.1
+    assert not priors.followed
+
+
+def test_deductions_only_lower_a_bound():
+    some = np.zeros((2, 2))
+    index = np.arange(1)
+    priors = replace(
+        value_prior.vouched(some, some, index, index),
+        c_lb=0.2,
+        unlearned=value_prior.Unlearned(0.1, 0.3, 0.1),
+    )
+    assert priors.proved_epsilon(1.2) == pytest.approx(0.9)
+    assert priors.proved_epsilon(0.45) == 0.0
+    assert priors.proved_epsilon(0.1) == 0.0
+    assert 0.0 < priors.proved_mu(1.0) < 0.9
+    assert priors.proved_mu(0.2) == 0.0
+    wider = replace(priors, allowance=0.5)
+    assert wider.proved_epsilon(1.2) == pytest.approx(0.63)
+    assert wider.proved_mu(1.0) < priors.proved_mu(1.0)
+    exact = value_prior.vouched(some, some, index, index)
+    assert (exact.proved_epsilon(1.2), exact.proved_mu(0.3)) == (1.2, pytest.approx(0.3))
+
+
+def test_the_corrected_proxy_is_nearer_to_the_truth():
+    table = drawn(8000, tau=0.1)
+    target, proxy = logs(table)
+    head, tail = np.arange(4000), np.arange(4000, 8000)
+    found, _ = students.fit_values(
+        table.codes, proxy, table.features, head, tail, np.random.default_rng(4), target
+    )
+    truth = log_probabilities(table.truth)
+    assert np.abs(found - truth)[tail].mean() < 0.5 * np.abs(proxy - truth)[tail].mean()
+
+
+@pytest.mark.parametrize("how", ["blind", "held-out"])
+def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
+    """Give every record of the tail another value: priors, evidence and threshold stay."""
+    table = drawn(1600, epsilon=2.0, tau=0.05)
+    target, proxy = logs(table)
+    head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
+
+    def planned(codes):
+        rng = np.random.default_rng(5)
+        if how == "blind":
+            rows = slice(0, 1200)
+            priors = value_prior.blind(
+                codes[rows], target[rows], proxy[rows], table.proxy[rows], table.features[rows],
+                head, tail, error=0.05, rng=rng,
+            )  # fmt: skip
+        else:
+            priors = value_prior.held_out(
+                codes,
+                target,
+                proxy,
+                table.proxy,
+                table.features,
+                head,
+                tail,
+                outside,
+                error=0.05,
+                rng=rng,
+            )
+            priors = value_prior.first(priors, 1200)
+        score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
+        return priors, replay.plan(
+            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6)
+        )
+
+    swapped = table.codes.copy()
+    swapped[tail] = 1 - swapped[tail]
+    (first, plan), (second, again) = planned(table.codes), planned(swapped)
+    assert np.array_equal(first.log_odds[:1200], second.log_odds[:1200])
+    assert np.array_equal(first.expected, second.expected)
+    assert np.array_equal(plan.bets.evidence, again.bets.evidence)
+    assert plan.share == again.share
+    assert np.any(plan.bets.evidence != 0.0)
+
+
+def misfit_of(table, log_odds, *more):
+    _, proxy = logs(table)
+    half = len(proxy) // 2
+    shows = students.record_features(proxy, table.features)
+    prior = misfit.Prior(table.proxy, proxy, log_odds, shows, 6.0)
+    rows = np.arange(half), np.arange(half, 2 * half)
+    return misfit.misfit(table.codes, prior, *rows, 0.05, np.random.default_rng(7), *more)
+
+
+def test_a_blind_baseline_finds_a_prior_that_is_wrong():
+    table = drawn(6000, tau=0.2)
+    _, proxy = logs(table)
+    off = log_probabilities(table.truth) - proxy
+    assert misfit_of(table, np.zeros_like(proxy)).proved > 0.1
+    assert misfit_of(table, off).proved == 0.0
+    told = misfit_of(table, np.zeros_like(proxy), off)
+    assert told.allowance > np.median(np.abs(off))
+    assert misfit_of(table, off).allowance < 0.1
+
+
+@pytest.mark.parametrize("error", [0.0, 0.4])
+def test_the_allowance_covers_an_error_of_known_size_and_shrinks_to_it(error):
+    """Trials whose log-odds are off by ``error`` times a direction of size 1."""
+    rng = np.random.default_rng(9)
+    uppers = {}
+    for records in (1000, 16_000):
+        found = []
+        for _ in range(40):
+            t = rng.choice([-1.0, 1.0], size=(2, records))
+            odds = np.exp(error * t[0])  # own values come by D / D', drawn ones evenly
+            keep = rng.random(records) < odds / np.exp(error)
+            found.append(
+                misfit.upper_error(t[0][keep], t[1][keep], *np.zeros((2, int(keep.sum()))), 4.0)
+            )
+        uppers[records] = np.array(found)
+    truth = np.log(2 * np.exp(error) / (np.exp(error) + np.exp(-error)))
+    assert (uppers[1000] >= truth - 1e-9).mean() >= 0.85
+    assert np.mean(uppers[16_000]) < np.mean(uppers[1000])
+    assert np.mean(uppers[16_000]) < error + 0.06
+
+
+def test_a_value_that_the_head_never_saw_is_no_crash():
+    table = drawn(1000, classes=4)
+    codes = table.codes.copy()
+    codes[:500] = codes[:500] % 3
+    target, proxy = logs(table)
+    priors = value_prior.blind(
+        codes, target, proxy, table.proxy, table.features, np.arange(500), np.arange(500, 1000),
+        error=0.05, rng=np.random.default_rng(8),
+    )  # fmt: skip
+    assert np.isfinite(priors.log_odds).all()
+
+
+def test_the_prior_on_held_out_records_ignores_every_training_value():
+    table = drawn(1600, epsilon=2.0)
+    target, proxy = logs(table)
+    head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
+
+    def prior(codes):
+        return value_prior.held_out(
+            codes, target, proxy, table.proxy, table.features, head, tail, outside,
+            error=0.05, rng=np.random.default_rng(5),
+        )  # fmt: skip
+
+    swapped = table.codes.copy()
+    swapped[:1200] = 1 - swapped[:1200]
+    first, second = prior(table.codes), prior(swapped)
+    assert np.array_equal(first.log_odds, second.log_odds)
+    assert np.array_equal(first.other, second.other)
+
+
+def test_a_bet_must_beat_both_opinions():
+    some, index = np.zeros((1, 1)), np.arange(1)
+    priors = value_prior.vouched(some, some, index, index)
+    evidence, prior = priors.settle(
+        np.array([1.0, 1.0, -1.0, -1.0, 0.5]), np.zeros(5), np.array([0.4, -2.0, 0.3, -0.4, 2.0])
+    )
+    assert evidence == pytest.approx([0.6, 1.0, -1.0, -0.6, 0.0])
+    assert prior == pytest.approx([0.4, 0.0, 0.0, -0.4, 2.0])
+    far, _ = priors.settle(np.array([9.0]), np.array([0.0]), np.array([5.0]))
+    assert far == [0.0]  # beyond the trim nothing is staked
