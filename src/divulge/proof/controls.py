@@ -16,6 +16,7 @@ from divulge.proof.adjust import Adjusted, adjust
 from divulge.proof.bootstrap import bootstrap
 from divulge.proof.prepared import Prepared
 from divulge.result import Bound
+from divulge.result.shared import Bootstrap
 from divulge.shift import conditional, propensity
 from divulge.types import Array
 from divulge.work import Engine
@@ -27,7 +28,7 @@ class Resampled:
     """The published conditional bound on mu after its bootstrap."""
 
     bound: Bound
-    diagnostics: dict[str, Any] = field(repr=False)
+    diagnostics: Bootstrap = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,9 @@ def published(
         ),
         correction="conditional",
     )
-    shown = {
-        "parameter": "mu",
-        "values": values.values,
-        "point": values.point,
-        "lower": values.lower,
-    }
+    shown = Bootstrap(
+        parameter="mu", values=values.values.tolist(), point=values.point, lower=values.lower
+    )
     return Resampled(stated, shown)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.curves import Gaussian
-from divulge.result import Bound
+from divulge.result import Bound, shared
 from divulge.text.rounding import at_least
 from divulge.types import Array, index_type, slices
 
@@ -66,22 +66,20 @@ def tpr_at(score: npt.NDArray[Any], truth: npt.NDArray[Any], fpr: float) -> floa
     return float(roc_counts(score, truth).tpr(fpr))
 
 
-def roc(
-    score: npt.NDArray[Any], truth: npt.NDArray[Any], bounds: Sequence[Bound]
-) -> dict[str, Any]:
+def roc(score: npt.NDArray[Any], truth: npt.NDArray[Any], bounds: Sequence[Bound]) -> shared.Roc:
     """The ROC of the score as given, and the curve that the headline mu proves."""
     return drawn_roc(roc_counts(score, truth), score.size, bounds)
 
 
-def drawn_roc(
-    counts: Roc, trials: int, bounds: Sequence[Bound], points: int = 300
-) -> dict[str, Any]:
+def drawn_roc(counts: Roc, trials: int, bounds: Sequence[Bound], points: int = 300) -> shared.Roc:
     """The same from counts: a few hundred places, dense where few are accused."""
     fpr = np.concatenate([[0.0], np.geomspace(max(1.0 / trials, 1e-6), 1.0, points)])
-    out: dict[str, Any] = {"fpr": fpr, "tpr": counts.tpr(fpr), "auc": counts.area()}
+    proven = None
     mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
     if mu > 0.0:
         grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
         label = f"mu at least {at_least(mu)}"
-        out["proven"] = {"fpr": grid, "tpr": Gaussian(mu).tpr(grid), "label": label}
-    return out
+        tpr = Gaussian(mu).tpr(grid).tolist()
+        proven = shared.Curve(fpr=grid.tolist(), tpr=tpr, label=label)
+    tpr = counts.tpr(fpr).tolist()
+    return shared.Roc(fpr=fpr.tolist(), tpr=tpr, auc=counts.area(), proven=proven)

@@ -21,6 +21,7 @@ from divulge.games.membership.findings import Context
 from divulge.proof import corrections as corrections_
 from divulge.proof.adjust import Adjusted
 from divulge.result import Bound, floor_to
+from divulge.result.shared import Seeds, SeedSpread
 from divulge.text.rounding import at_least
 from divulge.types import Array
 
@@ -141,7 +142,7 @@ def _together(bound: Bound, sound: Sequence[Proved], seeds: int, error: float) -
 
 def spread(
     proved: Sequence[Proved | None], bounds: Sequence[Bound], seed: int, error: float
-) -> dict[str, Any]:
+) -> Seeds:
     """The headline bounds of each seed alone: least, median and largest, beside the combination."""
     sound = [p for p in proved if p is not None]
     none = len(proved) - len(sound)
@@ -150,25 +151,33 @@ def spread(
         values = np.array([*_values(bound, [p.bounds for p in sound]), *[0.0] * none])
         name = bound.parameter if bound.delta is None else f"epsilon at delta {bound.delta:g}"
         low, middle, high = (float(q) for q in np.quantile(values, [0.0, 0.5, 1.0]))
-        row = {"bound": name, "least": low, "median": middle, "largest": high}
-        rows.append({**row, "combined": bound.value, "of_each_seed": values.tolist()})
+        rows.append(
+            SeedSpread(
+                bound=name,
+                least=low,
+                median=middle,
+                largest=high,
+                combined=bound.value,
+                of_each_seed=values.tolist(),
+            )
+        )
         words.append(
             f"{name} {floor_to(low, 3):.3f} to {floor_to(high, 3):.3f}, combined "
             f"{at_least(bound.value)}"
         )
     last = seed + len(proved) - 1
-    return {
-        "seeds": len(proved),
-        "first": seed,
-        "without_conclusion": none,
-        "shown": sound[0].seed,
-        "error_of_each_alone": error,
-        "rule": "mean e-value for bets; for counts what more than half of the seeds prove at a "
+    return Seeds(
+        seeds=len(proved),
+        first=seed,
+        without_conclusion=none,
+        shown=sound[0].seed,
+        error_of_each_alone=error,
+        rule="mean e-value for bets; for counts what more than half of the seeds prove at a "
         "smaller error; nothing is chosen among them",
-        "sentence": f"{len(proved)} draws, seeds {seed} to {last}, each alone: "
+        sentence=f"{len(proved)} draws, seeds {seed} to {last}, each alone: "
         f"{'; '.join(words)}. What is proved is the combination.",
-        "spread": rows,
-    }
+        spread=tuple(rows),
+    )
 
 
 def told(progress: Callable[[str, int, int], None] | None, place: int, seeds: int) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
@@ -11,12 +9,13 @@ from scipy.special import expit
 from divulge.data.features import Features
 from divulge.proof import corrections
 from divulge.proof.prepared import Prepared
+from divulge.result.shared import Balance, Overlap
 from divulge.types import Array, slices
 
 _BINS = 20
 
 
-def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:
+def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> Overlap:
     """Histograms of the propensity of members and non-members, before and after balancing."""
     edges = np.linspace(0.0, 1.0, _BINS + 1)
     kept = np.zeros(prepared.truth.size, dtype=bool)
@@ -29,22 +28,20 @@ def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dic
         still = kept[part] & prepared.inside(log_odds)
         for k, mask in enumerate((member, ~member, member & still, ~member & still)):
             counts[k] += np.histogram(propensity[mask], edges)[0]
-    out: dict[str, Any] = {
-        "edges": edges,
-        "members": counts[0],
-        "nonmembers": counts[1],
-        "members_kept": counts[2],
-        "nonmembers_kept": counts[3],
-        "share_within": share,
-    }
-    if prepared.trim is not None:
-        out["trim"] = prepared.trim
-    return out
+    return Overlap(
+        edges=edges.tolist(),
+        members=counts[0].tolist(),
+        nonmembers=counts[1].tolist(),
+        members_kept=counts[2].tolist(),
+        nonmembers_kept=counts[3].tolist(),
+        share_within=share,
+        trim=prepared.trim,
+    )
 
 
 def balance(
     features: Features, prepared: Prepared, audited: corrections.Audit
-) -> list[dict[str, Any]] | None:
+) -> tuple[Balance, ...] | None:
     """Standardised mean differences of the features before and after balancing."""
     if not features.names:
         return None
@@ -64,7 +61,7 @@ def balance(
 
     before, after = difference(np.ones(kept.size, dtype=bool)), difference(kept)
     worst = np.argsort(-np.abs(before))[:50]
-    return [
-        {"feature": features.names[j], "before": float(before[j]), "after": float(after[j])}
+    return tuple(
+        Balance(feature=features.names[j], before=float(before[j]), after=float(after[j]))
         for j in worst
-    ]
+    )

@@ -1,7 +1,19 @@
 """What is stated: frozen records with a versioned JSON form."""
 
-from divulge.result.form import SCHEMA
-from divulge.result.record import Bound, Result, Verdict, plain
+from divulge.result.diagnostics import Diagnostics
+from divulge.result.form import plain
+from divulge.result.of_posterior import Posterior
+from divulge.result.record import SCHEMA, Bound, Result, Verdict, json_schema
 from divulge.text.rounding import floor_to
 
-__all__ = ["SCHEMA", "Bound", "Result", "Verdict", "floor_to", "plain"]
+__all__ = [
+    "SCHEMA",
+    "Bound",
+    "Diagnostics",
+    "Posterior",
+    "Result",
+    "Verdict",
+    "floor_to",
+    "json_schema",
+    "plain",
+]

@@ -1,26 +1,92 @@
-"""Is this JSON a result? Every type and range is checked, with the place of what is wrong.
+"""One mechanism for every record of a result: its type hints say what its JSON may hold.
 
-What the verdict and the bounds hold is checked whole. Of measurements and diagnostics, which differ
-from game to game, what a report draws or rounds is checked; other keys are let through as they are.
+``Record`` derives ``to_json`` and ``from_json`` from the fields of a dataclass; ``read`` checks a
+value against a type hint and names the place of what is wrong; ``schema_of`` states the same hint
+as JSON Schema. A number may be refined by ``Annotated[float, Within(...)]``. Keys that a record
+does not know are those of a later version and are let through, unread.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NoReturn,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from divulge.errors import InputError
 
-SCHEMA = 1
-PARAMETERS = ("mu", "epsilon")
-STATUSES = ("leak", "no evidence", "cannot conclude", "computed")
-CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior", "tau")
-"""Every correction that a bound of any game can have."""
-MOST_BOUNDS = 10_000
 _SLACK = 1e-9
 """By so much a share may miss its range, as sums of floating-point numbers do."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """The range of a number, and how it is said."""
+
+    rule: str
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    above: float = -math.inf
+    """Larger than this, and below smaller than that."""
+    below: float = math.inf
+
+    def fits(self, value: float) -> bool:
+        """Whether a finite number lies in the range."""
+        return self.minimum <= value <= self.maximum and self.above < value < self.below
+
+    def schema(self) -> dict[str, Any]:
+        """The range in the words of JSON Schema."""
+        ends = {
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+            "exclusiveMinimum": self.above,
+            "exclusiveMaximum": self.below,
+        }
+        return {name: value for name, value in ends.items() if math.isfinite(value)}
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A text that is one of a few."""
+
+    words: tuple[str, ...]
+
+    @property
+    def rule(self) -> str:
+        """How it is said."""
+        return "one of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The longest list, and what its entries are called."""
+
+    length: int
+    what: str
+
+
+Number = float | None
+"""A finite number; null where it is not known or not finite."""
+Share = Annotated[float, Within("a number in [0, 1]", -_SLACK, 1.0 + _SLACK)]
+NonNegative = Annotated[float, Within("a finite number of at least 0", 0.0)]
+Count = Annotated[int, Within("a whole number of at least 0", 0)]
+Series = tuple[Number, ...]
+Shares = tuple[Share | None, ...]
+Counts = tuple[Count, ...]
 
 
 @dataclass(frozen=True)
@@ -49,196 +115,215 @@ class Field:
             raise InputError(f"Not a divulge result: {place} is missing.")
         return Field(self.value[key], place)
 
-    def maybe(self, key: str, default: Any) -> Field:
-        """What stands under a key that may be missing."""
-        return self.at(key) if key in self.mapping() else Field(default, key)
-
     def items(self) -> list[Field]:
         """The entries of a list."""
         if not isinstance(self.value, list | tuple):
             self.wrong("a list")
         return [Field(v, f"{self.place}[{i}]") for i, v in enumerate(self.value)]
 
-    def text(self) -> str:
-        """A text."""
-        return self.value if isinstance(self.value, str) else self.wrong("a text")
 
-    def boolean(self) -> bool:
-        """True or false, and not a word or number for it."""
-        return self.value if isinstance(self.value, bool) else self.wrong("true or false")
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """Base of every record: frozen, plain, and as strict on load as its type hints are.
 
-    def choice(self, allowed: tuple[str, ...]) -> str:
-        """One of a few texts."""
-        if not isinstance(self.value, str) or self.value not in allowed:
-            self.wrong("one of " + ", ".join(allowed))
-        return self.value
+    A field without a default must be there. One with a default is left out of the JSON where it
+    has that value. A field ``other`` holds what stands under keys that are not fields.
+    """
 
-    def number(
-        self, rule: str = "a finite number", fits: Callable[[float], bool] = math.isfinite
-    ) -> float:
-        """A number that fits a rule; a boolean is not a number."""
-        known = not isinstance(self.value, bool) and isinstance(self.value, int | float)
-        if not known or not math.isfinite(self.value) or not fits(self.value):
-            self.wrong(rule)
-        return float(self.value)
+    _always: ClassVar[tuple[str, ...]] = ()
+    """Fields that are written even where they have their default."""
 
+    def __post_init__(self) -> None:
+        for own in fields(self):
+            object.__setattr__(self, own.name, frozen(getattr(self, own.name)))
 
-def texts(field: Field) -> tuple[str, ...]:
-    """A list of texts."""
-    return tuple(entry.text() for entry in field.items())
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries, lists, numbers and texts; what is unknown is null."""
+        out: dict[str, Any] = {}
+        for own in fields(self):
+            value = getattr(self, own.name)
+            if own.name == "other":
+                out |= {k: v for k, v in plain(value).items() if k not in out}
+            elif own.name in self._always or _required(own) or value != own.default:
+                out[own.name] = plain(value)
+        return out
 
+    @classmethod
+    def from_json(cls, data: Any, place: str = "") -> Self:
+        """The inverse of to_json; InputError if a type or a range is wrong."""
+        return cls.read(Field(data, place))
 
-def checked_bound(field: Field) -> dict[str, Any]:
-    """The fields of a bound."""
-    parameter = field.at("parameter").choice(PARAMETERS)
-    delta = field.maybe("delta", None)
-    if parameter == "mu":
-        if delta.value is not None:
-            delta.wrong("null for mu")
-    else:
-        delta.number("a number in [0, 1)", lambda v: 0.0 <= v < 1.0)
-    return {
-        "parameter": parameter,
-        "delta": None if delta.value is None else float(delta.value),
-        "value": field.at("value").number("a finite number of at least 0", lambda v: v >= 0.0),
-        "confidence": field.at("confidence").number("a number in (0, 1)", lambda v: 0.0 < v < 1.0),
-        "method": field.at("method").text(),
-        "correction": field.at("correction").choice(CORRECTIONS),
-        "headline": field.at("headline").boolean(),
-        "theorem": field.maybe("theorem", "").text(),
-        "assumptions": texts(field.maybe("assumptions", ())),
-    }
+    @classmethod
+    def read(cls, field: Field) -> Self:
+        """From a place in a document."""
+        given, hints = field.mapping(), hints_of(cls)
+        known = {own.name: own for own in fields(cls) if own.name != "other"}
+        values = {
+            name: read(hints[name], field.at(name))
+            for name, own in known.items()
+            if name in given or _required(own)
+        }
+        if "other" in hints:
+            values["other"] = {k: v for k, v in given.items() if k not in known}
+        return cls(**values)
 
 
-def checked_verdict(field: Field) -> dict[str, Any]:
-    """The fields of a verdict."""
-    status = field.at("status").choice(STATUSES)
-    robust = field.at("robust")
-    if robust.boolean() and status in ("cannot conclude", "computed"):
-        robust.wrong(f"false where the status is {status!r}")
-    return {
-        "status": status,
-        "robust": robust.value,
-        "sentence": field.at("sentence").text(),
-        "reasons": texts(field.maybe("reasons", ())),
-    }
+def _required(own: DataclassField[Any]) -> bool:
+    return own.default is MISSING and own.default_factory is MISSING
 
 
-def checked_bounds(field: Field) -> list[dict[str, Any]]:
-    """The fields of every bound."""
-    entries = field.items()
-    if len(entries) > MOST_BOUNDS:
-        field.wrong(f"a list of at most {MOST_BOUNDS} bounds")
-    return [checked_bound(entry) for entry in entries]
+@cache
+def hints_of(cls: type) -> dict[str, Any]:
+    """The type hints of a record's fields, refinements included."""
+    found = get_type_hints(cls, include_extras=True)
+    return {name: hint for name, hint in found.items() if get_origin(hint) is not ClassVar}
 
 
-def checked_measurements(field: Field) -> Mapping[str, Any]:
-    """Numbers, words, and objects or lists of them; rates and areas are shares."""
-    for key in field.mapping():
-        entry = field.at(key)
-        if key in _SHARES and entry.value is not None:
-            entry.number("a number in [0, 1]", _share)
-        elif key == "tpr_at_fpr":
-            for rate in entry.mapping():
-                _known(entry.at(rate), "a number in [0, 1] or null", _share)
-        elif key in _FIGURES:
-            _known(entry, "a finite number or null")
-    return field.mapping()
+def read(hint: Any, field: Field) -> Any:
+    """The value of a field, checked against a type hint."""
+    hint, refinements = _split(hint)
+    value = field.value
+    options = _options(hint)
+    if options:
+        return _read_one_of(options, field)
+    if hint is Any:
+        return value
+    if is_typeddict(hint):
+        for key in field.mapping().keys() & hints_of(hint).keys():
+            read(hints_of(hint)[key], field.at(key))
+        return value
+    if get_origin(hint) is tuple:
+        for most in refinements:
+            if len(field.items()) > most.length:
+                field.wrong(f"a list of at most {most.length} {most.what}")
+        return tuple(read(get_args(hint)[0], entry) for entry in field.items())
+    if get_origin(hint) is Mapping:
+        return {key: read(get_args(hint)[1], field.at(key)) for key in field.mapping()}
+    if issubclass(hint, Record):
+        return hint.read(field)
+    sound = isinstance(value, (int, float) if hint is float else hint)
+    if isinstance(value, bool) is not (hint is bool) or not sound:
+        field.wrong(described(hint, refinements))
+    if hint is float and not math.isfinite(value):
+        field.wrong(described(hint, refinements))
+    for refinement in refinements:
+        fits = (
+            value in refinement.words if isinstance(refinement, OneOf) else refinement.fits(value)
+        )
+        if not fits:
+            field.wrong(refinement.rule)
+    return value
 
 
-def checked_diagnostics(field: Field) -> Mapping[str, Any]:
-    """Everything that a chart draws is a list of numbers, side by side as long as each other."""
-    for key in field.mapping():
-        for path, shares in _SERIES.get(key, {}).items():
-            for entry in _found(field.at(key), path.split(".")):
-                rule = "a number in [0, 1] or null" if shares else "a finite number or null"
-                for one in entry.items():
-                    _known(one, rule, _share if shares else math.isfinite)
-        for path in _NUMBERS.get(key, ()):
-            for entry in _found(field.at(key), path.split(".")):
-                _known(entry, "a finite number or null")
-    return field.mapping()
-
-
-def checked_posterior(field: Field) -> Mapping[str, Any] | None:
-    """Quantiles are numbers, here and in the entries ``by_delta``."""
-    if field.value is None:
+def _read_one_of(options: tuple[Any, ...], field: Field) -> Any:
+    real = [option for option in options if option is not types.NoneType]
+    nullable = len(real) < len(options)
+    if field.value is None and nullable:
         return None
-    for path in (*_QUANTILES, *(f"by_delta.*.{path}" for path in (*_QUANTILES, "delta"))):
-        for entry in _found(field, path.split(".")):
-            _known(entry, "a finite number or null")
-    return field.mapping()
+    inner = [_split(option) for option in real]
+    if len(real) == 1 and inner[0][0] not in (float, int, str, bool):
+        return read(real[0], field)
+    for option in real:
+        try:
+            return read(option, field)
+        except InputError:
+            continue
+    words = [described(*pair) for pair in inner] + ["null"] * nullable
+    field.wrong(" or ".join(words))
 
 
-def _found(field: Field, path: list[str]) -> list[Field]:
-    """What stands at the end of a path; ``*`` stands for every entry of a list or an object."""
-    if not path or field.value is None:
-        return [field] if not path else []
-    key, rest = path[0], path[1:]
-    if key != "*":
-        return _found(field.at(key), rest) if key in field.mapping() else []
-    entries = [field.at(k) for k in field.value] if isinstance(field.value, dict) else field.items()
-    return [found for entry in entries for found in _found(entry, rest)]
+def described(hint: Any, refinements: tuple[Any, ...] = ()) -> str:
+    """What a value must be, in words."""
+    if refinements:
+        return str(refinements[0].rule)
+    words = {
+        float: "a finite number",
+        int: "a whole number",
+        str: "a text",
+        bool: "true or false",
+    }
+    return words.get(hint, "a list" if get_origin(hint) is tuple else "an object")
 
 
-def _known(field: Field, rule: str, fits: Callable[[float], bool] = math.isfinite) -> None:
-    if field.value is not None:
-        field.number(rule, fits)
+def _split(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A hint without its refinements, and these."""
+    if get_origin(hint) is Annotated:
+        inner, *refinements = get_args(hint)
+        return inner, tuple(refinements)
+    return hint, ()
 
 
-def _share(value: float) -> bool:
-    return -_SLACK <= value <= 1.0 + _SLACK
+def _options(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else ()
 
 
-_SHARES = frozenset(
-    ("auc", "auc_of_residual_score", "agreement", "false_positive_rate", "false_negative_rate")
-)
-_FIGURES = frozenset(
-    (
-        "allowance_epsilon", "allowance_mu", "c_lb", "c_plus_epsilon_lb", "epsilon_tilde",
-        "gamma_star", "gdp_equivalent_epsilon", "heldout_epsilon", "negative_control_epsilon",
-        "one_run_epsilon", "real_nonmembers_c_lb", "real_nonmembers_epsilon",
-        "repetitions_epsilon_mean", "repetitions_epsilon_sd", "residual_c_lb",
-    )
-)  # fmt: skip
-_QUANTILES = tuple(
-    f"{what}.{quantile}"
-    for what in ("epsilon", "strength", "if_strongest_attack")
-    for quantile in ("q05", "q50", "q95")
-)
-_SERIES: Mapping[str, Mapping[str, bool]] = {
-    "overlap": {
-        "edges": True, "members": False, "nonmembers": False, "members_kept": False,
-        "nonmembers_kept": False,
-    },
-    "roc": {
-        "fpr": True, "tpr": True, "proven.fpr": True, "proven.tpr": True, "claimed.fpr": True,
-        "claimed.tpr": True,
-    },
-    "wealth": {"trials": False, "wealth": False, "epsilon": False},
-    "sensitivity": {"gamma": False, "epsilon": False},
-    "bootstrap": {"values": False},
-    "repetitions": {"epsilon": False, "mu": False},
-    "recall": {"*.recall": True, "*.precision": True, "*.guesses": False, "*.lower": False},
-    "exposure": {"edges": True, "records": False},
-    "power": {"*": True},
-    "similar": {"own": True, "by_similar": True},
-    "region": {"false_positive_rate": True, "false_negative_rate": True, "curves.*.x": False},
-    "marginals": {"*.x": False, "*.density": False, "*.prior": False},
-}  # fmt: skip
-"""Lists that charts draw: the path, and whether every number of it is a share."""
-_NUMBERS: Mapping[str, tuple[str, ...]] = {
-    "roc": ("auc",),
-    "wealth": ("goal",),
-    "sensitivity": ("gamma_star",),
-    "bootstrap": ("lower", "point"),
-    "repetitions": ("count", "combined_epsilon", "combined_mu"),
-    "blind": ("c_lb",),
-    "negative_control": ("epsilon",),
-    "balance": ("*.before", "*.after"),
-    "tau": ("*.tau", "*.epsilon", "*.mu"),
-    "rules": ("*.c_lb", "*.c_plus_epsilon_lb", "*.epsilon_tilde"),
-    "comparison": ("*.epsilon", "*.mu", "*.auc"),
-    "repeats": ("count", "c_lb.mean", "c_plus_epsilon_lb.mean", "epsilon_tilde.mean"),
-}
-"""Single numbers that are drawn or rounded."""
+def schema_of(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of a type hint; the records it names are added to ``shared``."""
+    hint, refinements = _split(hint)
+    options = _options(hint)
+    if options:
+        return {"anyOf": [schema_of(option, shared) for option in options]}
+    if hint is Any:
+        return {}
+    if get_origin(hint) is tuple:
+        most = {"maxItems": r.length for r in refinements}
+        return {"type": "array", "items": schema_of(get_args(hint)[0], shared), **most}
+    if get_origin(hint) is Mapping:
+        return {"type": "object", "additionalProperties": schema_of(get_args(hint)[1], shared)}
+    if is_typeddict(hint) or issubclass(hint, Record):
+        if hint.__name__ not in shared:
+            shared[hint.__name__] = {}  # a record may hold itself
+            shared[hint.__name__] = _object(hint, shared)
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    names = {
+        float: "number",
+        int: "integer",
+        str: "string",
+        bool: "boolean",
+        types.NoneType: "null",
+    }
+    out: dict[str, Any] = {"type": names[hint]}
+    for refinement in refinements:
+        words = isinstance(refinement, OneOf)
+        out |= {"enum": list(refinement.words)} if words else refinement.schema()
+    return out
+
+
+def _object(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
+    """A record, or a dictionary whose known keys have types."""
+    hints = {name: h for name, h in hints_of(hint).items() if name != "other"}
+    out: dict[str, Any] = {"type": "object"}
+    if hint.__doc__:
+        out["description"] = " ".join(hint.__doc__.split())
+    out["properties"] = {name: schema_of(inner, shared) for name, inner in hints.items()}
+    if not is_typeddict(hint):
+        out["required"] = [own.name for own in fields(hint) if own.name in hints and _required(own)]
+    return out
+
+
+def frozen(value: Any) -> Any:
+    """Plain and unchangeable: numpy's types as Python's, lists as tuples, no NaN, no infinity."""
+    if isinstance(value, Record) or value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): frozen(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):
+        return frozen(value.tolist())
+    return tuple(frozen(v) for v in value) if isinstance(value, list | tuple) else value
+
+
+def plain(value: Any) -> Any:
+    """Records, numpy's types, tuples and mappings as JSON has them; NaN and infinity as null."""
+    if isinstance(value, Record):
+        return value.to_json()
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,4 +1,4 @@
-"""Frozen records with a versioned JSON form."""
+"""What an audit states: verdict, bounds, and all that is needed to judge and to repeat it."""
 
 from __future__ import annotations
 
@@ -7,72 +7,102 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Self
 
 from divulge.data.writing import write_text
 from divulge.errors import InputError
-from divulge.result import form
-from divulge.result.form import SCHEMA
+from divulge.result.diagnostics import Diagnostics, Measurements, Trials
+from divulge.result.form import (
+    AtMost,
+    Field,
+    NonNegative,
+    OneOf,
+    Record,
+    Within,
+    plain,
+    read,
+    schema_of,
+)
+from divulge.result.of_posterior import Posterior
 from divulge.text import strict_json
 from divulge.text.rounding import floor_to
 from divulge.text.visible import json_text
 
+SCHEMA = 1
+CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior", "tau")
+"""Every correction that a bound of any game can have."""
+STANDINGS = ("proved", "numerical", "estimated")
+"""By a theorem; by a theorem whose worst case was computed; under an assumption that no theorem
+covers, such as a fitted propensity."""
+STATUSES = ("leak", "no evidence", "cannot conclude", "computed")
+MOST_BOUNDS = 10_000
+
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Record):
     """One lower bound and all that it rests on."""
 
-    parameter: str
-    """"mu" or "epsilon"."""
-    value: float
-    confidence: float
+    parameter: Annotated[str, OneOf(("mu", "epsilon"))]
+    value: NonNegative
+    confidence: Annotated[float, Within("a number in (0, 1)", above=0.0, below=1.0)]
     method: str
     theorem: str
     assumptions: tuple[str, ...]
-    correction: str = "none"
-    delta: float | None = None
+    correction: Annotated[str, OneOf(CORRECTIONS)] = "none"
+    delta: Annotated[float, Within("a number in [0, 1)", 0.0, below=1.0)] | None = None
     """The delta of an epsilon; None for mu."""
     headline: bool = False
     """Whether the verdict rests on this bound, decided before any truth was looked at."""
+    standing: Annotated[str, OneOf(STANDINGS)] = "estimated"
+    """One of STANDINGS: the smallest claim, unless whoever made the bound says more."""
+
+    _always: ClassVar[tuple[str, ...]] = ("correction", "delta", "headline", "standing")
 
     def to_json(self) -> dict[str, Any]:
         """The entry of the list ``bounds``; the value is rounded down, mu has delta null."""
-        return {
-            "parameter": self.parameter,
-            "delta": self.delta,
-            "value": floor_to(self.value, 6),
-            "confidence": min(round(self.confidence, 12), math.nextafter(1.0, 0.0)),
-            "method": self.method,
-            "correction": self.correction,
-            "headline": self.headline,
-            "theorem": self.theorem,
-            "assumptions": list(self.assumptions),
-        }
+        sure = min(round(self.confidence, 12), math.nextafter(1.0, 0.0))
+        return super().to_json() | {"value": floor_to(self.value, 6), "confidence": sure}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Bound:
+    def from_json(cls, data: Any, place: str = "the bound") -> Self:
         """The inverse of to_json; InputError if a type or a range is wrong."""
-        return cls(**form.checked_bound(form.Field(data, "the bound")))
+        return super().from_json(data, place)
+
+    @classmethod
+    def read(cls, field: Field) -> Self:
+        """A bound without its standing, as earlier versions wrote it, is called estimated."""
+        for key in ("correction", "headline"):
+            field.at(key)
+        given = {"theorem": "", "assumptions": (), **field.mapping()}
+        found = super().read(Field(given, field.place))
+        delta = Field(found.delta, f"{field.place}.delta")
+        if found.parameter == "mu" and found.delta is not None:
+            delta.wrong("null for mu")
+        if found.parameter == "epsilon" and found.delta is None:
+            delta.wrong("a number in [0, 1)")
+        return found
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Record):
     """The finding in plain words."""
 
-    status: str
-    """"leak", "no evidence" or "cannot conclude"; "computed" where nothing was tested."""
+    status: Annotated[str, OneOf(STATUSES)]
+    """"computed" where nothing was tested."""
     robust: bool
     sentence: str
     reasons: tuple[str, ...] = ()
     """Why the finding is fragile, or why nothing could be concluded."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "status": self.status,
-            "robust": self.robust,
-            "sentence": self.sentence,
-            "reasons": list(self.reasons),
-        }
+    _always: ClassVar[tuple[str, ...]] = ("reasons",)
+
+    @classmethod
+    def read(cls, field: Field) -> Self:
+        """Nothing is robust where nothing was concluded."""
+        found = super().read(field)
+        if found.robust and found.status in ("cannot conclude", "computed"):
+            field.at("robust").wrong(f"false where the status is {found.status!r}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,9 +114,9 @@ class Result:
     bounds: tuple[Bound, ...]
     measurements: Mapping[str, Any] = field(default_factory=dict)
     trials: Mapping[str, Any] = field(default_factory=dict)
-    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: Diagnostics = Diagnostics()
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    posterior: Mapping[str, Any] | None = None
+    posterior: Posterior | None = None
 
     def headline(self) -> tuple[Bound, ...]:
         """The bounds on which the verdict rests."""
@@ -94,18 +124,10 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Schema 1: plain dictionaries, lists, numbers and strings; what is unknown is null."""
-        out: dict[str, Any] = {
-            "schema": SCHEMA,
-            "game": self.game,
-            "verdict": self.verdict.to_json(),
-            "bounds": [b.to_json() for b in self.bounds],
-            "measurements": plain(self.measurements),
-            "trials": plain(self.trials),
-            "diagnostics": plain(self.diagnostics),
-            "provenance": plain(self.provenance),
-        }
-        if self.posterior is not None:
-            out["posterior"] = plain(self.posterior)
+        out: dict[str, Any] = {"schema": SCHEMA, "game": self.game}
+        for name in _PARTS:
+            if name != "posterior" or self.posterior is not None:
+                out[name] = plain(getattr(self, name))
         return out
 
     @classmethod
@@ -116,17 +138,11 @@ class Result:
             found = schema if isinstance(data, Mapping) else type(data).__name__
             raise InputError(f"Not a divulge result of schema {SCHEMA}. Found {found!r:.60}.")
         strict_json.check(data, where)
-        whole = form.Field(data)
-        return cls(
-            game=whole.at("game").text(),
-            verdict=Verdict(**form.checked_verdict(whole.at("verdict"))),
-            bounds=tuple(Bound(**b) for b in form.checked_bounds(whole.at("bounds"))),
-            measurements=form.checked_measurements(whole.maybe("measurements", {})),
-            trials=whole.maybe("trials", {}).mapping(),
-            diagnostics=form.checked_diagnostics(whole.maybe("diagnostics", {})),
-            provenance=whole.maybe("provenance", {}).mapping(),
-            posterior=form.checked_posterior(whole.maybe("posterior", None)),
-        )
+        whole = Field(data)
+        given = {name: whole.at(name) for name in _NEEDED}
+        given |= {name: whole.at(name) for name in _PARTS if name in data}
+        forms = {"game": str, **_PARTS}
+        return cls(**{name: read(forms[name], part) for name, part in given.items()})
 
     def dumps(self) -> str:
         """The JSON text."""
@@ -152,14 +168,28 @@ class Result:
         return html.fragment(self)
 
 
-def plain(value: Any) -> Any:
-    """Numpy scalars and arrays, tuples and mappings as JSON has them; NaN and infinity as null."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+_PARTS: Mapping[str, Any] = {
+    "verdict": Verdict,
+    "bounds": Annotated[tuple[Bound, ...], AtMost(MOST_BOUNDS, "bounds")],
+    "measurements": Measurements,
+    "trials": Trials,
+    "diagnostics": Diagnostics,
+    "provenance": Mapping[str, Any],
+    "posterior": Posterior | None,
+}
+"""What a result holds beside its schema and game, and the form of each."""
+_NEEDED = ("game", "verdict", "bounds")
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a result, derived from the types."""
+    shared: dict[str, Any] = {}
+    parts = {name: schema_of(form, shared) for name, form in _PARTS.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A result of divulge, schema {SCHEMA}",
+        "type": "object",
+        "properties": {"schema": {"const": SCHEMA}, "game": {"type": "string"}, **parts},
+        "required": ["schema", *_NEEDED],
+        "$defs": dict(sorted(shared.items())),
+    }

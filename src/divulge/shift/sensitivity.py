@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from divulge.result import shared
 from divulge.types import Array
 
 
@@ -23,6 +24,12 @@ class Sensitivity:
     gamma: Array = field(repr=False)
     epsilon: Array = field(repr=False)
     gamma_star: float
+
+    def drawn(self) -> shared.Sensitivity:
+        """As the report draws it."""
+        return shared.Sensitivity(
+            gamma=self.gamma.tolist(), epsilon=self.epsilon.tolist(), gamma_star=self.gamma_star
+        )
 
 
 def sensitivity(epsilon: float, points: int = 41) -> Sensitivity:

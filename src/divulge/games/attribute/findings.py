@@ -22,7 +22,9 @@ from divulge.games.attribute.proxy_quality import (
 from divulge.games.attribute.read import Records
 from divulge.games.membership.findings import ROBUST_ODDS, findings_in_words, headline_epsilon
 from divulge.proof import measures
-from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.result import Bound, Diagnostics, Result, Verdict, floor_to
+from divulge.result.of_values import Proxy, Repetitions
+from divulge.result.shared import Blind, Compared, Draw, Wealth
 from divulge.shift import sensitivity as sensitivity_
 from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
@@ -72,7 +74,7 @@ def result(
     bounds: tuple[Bound, ...],
     log_target: Array,
     log_proxy: Array,
-    others: list[dict[str, Any]],
+    others: list[Compared],
 ) -> Result:
     """Put everything together."""
     records, rule = context.records, context.rule
@@ -87,36 +89,27 @@ def result(
     first = game.played.replays[0]
     truth = np.where(first.true, 1.0, -1.0)
     score = game.score[game.priors.tail, first.shown]
-    diagnostics: dict[str, Any] = {
-        "proxy": quality,
-        "roc": measures.roc(score, truth, bounds),
-        "wealth": _wealth(game, truth, rule) if rule.tau is None else {},
-        "sensitivity": {
-            "gamma": curve.gamma,
-            "epsilon": curve.epsilon,
-            "gamma_star": curve.gamma_star,
-        },
-        "tau": proved.tau_curve(games.plain, rule, TAUS),
-        "draw": {
-            "records": records.training,
-            "learned_from": game.priors.head.size,
-            "audited": game.priors.tail.size,
-            "repetitions": rule.repetitions,
-            "records_equal_to_another": copies,
-            "rule": "a fair coin per record: its own value, or one drawn from the proxy",
-        },
-    }
-    if rule.repetitions > 1:
-        diagnostics["repetitions"] = _repetitions(game, bounds, rule)
-    if games.corrected is not None:
-        diagnostics["blind"] = {
-            "c_lb": game.priors.c_lb,
-            "sees": "the record and the value shown, not the model",
-        }
-        if game.priors.quality:
-            diagnostics["nuisance"] = game.priors.quality
-    if others:
-        diagnostics["comparison"] = others
+    corrected = games.corrected is not None
+    sees = "the record and the value shown, not the model"
+    diagnostics = Diagnostics(
+        proxy=quality,
+        roc=measures.roc(score, truth, bounds),
+        wealth=_wealth(game, truth, rule) if rule.tau is None else Wealth(),
+        sensitivity=curve.drawn(),
+        tau=proved.tau_curve(games.plain, rule, TAUS),
+        draw=Draw(
+            records=records.training,
+            learned_from=game.priors.head.size,
+            audited=game.priors.tail.size,
+            repetitions=rule.repetitions,
+            records_equal_to_another=copies,
+            rule="a fair coin per record: its own value, or one drawn from the proxy",
+        ),
+        repetitions=_repetitions(game, bounds, rule) if rule.repetitions > 1 else None,
+        blind=Blind(c_lb=game.priors.c_lb, sees=sees) if corrected else None,
+        nuisance=game.priors.quality or None if corrected else None,
+        comparison=tuple(others) or None,
+    )
     return Result(
         game="attribute",
         verdict=_verdict(
@@ -140,24 +133,20 @@ def result(
     )
 
 
-def _wealth(game: Game, truth: Array, rule: Rule) -> dict[str, Any]:
+def _wealth(game: Game, truth: Array, rule: Rule) -> Wealth:
     """How the evidence of the first replay grew."""
     shown = game.played.replays[0].shown[:, None].astype(np.intp)
     evidence = np.take_along_axis(game.plan.bets.evidence, shown, axis=1)[:, 0]
     prior = np.take_along_axis(game.plan.bets.log_odds, shown, axis=1)[:, 0]
     staked = np.flatnonzero(evidence)
     if staked.size == 0:
-        return {}
+        return Wealth()
     bet = betting.bet_given(
         expit(evidence + prior)[staked], truth[staked], prior[staked], error=rule.half
     )
-    revealed, running = bet.running_bound()
-    return {
-        "trials": revealed,
-        "wealth": bet.wealth,
-        "epsilon": [game.priors.proved_epsilon(float(e)) for e in running],
-        "goal": 1.0 / rule.half,
-    }
+    _, running = bet.running_bound()
+    proved_ = tuple(game.priors.proved_epsilon(float(e)) for e in running)
+    return replace(bet.drawn(), epsilon=proved_)
 
 
 def _alone(game: Game) -> list[float]:
@@ -165,22 +154,22 @@ def _alone(game: Game) -> list[float]:
     return [game.priors.proved_epsilon(float(e)) for e in game.epsilon_alone]
 
 
-def _repetitions(game: Game, bounds: tuple[Bound, ...], rule: Rule) -> dict[str, Any]:
+def _repetitions(game: Game, bounds: tuple[Bound, ...], rule: Rule) -> Repetitions:
     tau = rule.tau or 0.0
     mu = [
         game.priors.proved_mu(repeated.alone_bound(c, delta=None, error=rule.half, tau=tau))
         for c in game.played.counts
     ]
     headline = {(b.parameter, b.delta): b.value for b in bounds if b.headline}
-    return {
-        "count": rule.repetitions,
-        "epsilon": _alone(game) if rule.tau is None else [],
-        "mu": mu,
-        "combined_epsilon": headline.get(("epsilon", 0.0)),
-        "combined_mu": headline.get(("mu", None)),
-        "combination": "largest running mean of the e-values for epsilon at delta 0; twice the "
+    return Repetitions(
+        count=rule.repetitions,
+        epsilon=tuple(_alone(game)) if rule.tau is None else (),
+        mu=tuple(mu),
+        combined_epsilon=headline.get(("epsilon", 0.0)),
+        combined_mu=headline.get(("mu", None)),
+        combination="largest running mean of the e-values for epsilon at delta 0; twice the "
         "mean p-value, in its form for exchangeable replays, for the rest",
-    }
+    )
 
 
 def _verdict(
@@ -283,18 +272,18 @@ def _measurements(
     context: Context,
     game: Game,
     bounds: tuple[Bound, ...],
-    quality: Mapping[str, Any],
+    quality: Proxy,
     gamma_star: float,
     score: Array,
     truth: Array,
 ) -> dict[str, Any]:
     rule = context.rule
-    losses = quality["log_loss"]
+    losses = quality.log_loss
     out: dict[str, Any] = {
         "auc": measures.auc(score, truth),
         "tpr_at_fpr": {f"{r:g}": measures.tpr_at(score, truth, r) for r in measures.FPRS},
         "gamma_star": gamma_star,
-        "agreement": quality["agreement"],
+        "agreement": quality.agreement,
         "proxy_log_loss": losses["proxy"],
         "target_log_loss": losses["target"],
         "guesses": game.played.counts[0].guesses,

@@ -22,6 +22,7 @@ from divulge.games.attribute import findings, proved
 from divulge.games.attribute.read import Records, read_records
 from divulge.proof.provenance import DELTAS, versions
 from divulge.result import Result
+from divulge.result.shared import Compared
 from divulge.shift import students, value_prior
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index, Progress
@@ -153,7 +154,7 @@ def audit_records(
     plain = proved.play_game(codes, log_target, trusted, rule, rng, progress)
     bounds = proved.stated(plain, corrected, rule, exact=proxy_exact)
     games = findings.Games(plain, corrected)
-    others: list[dict[str, Any]] = []
+    others: list[Compared] = []
     if compare and tau is None:
         other = PUBLISHED if score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
         others = proved.compared(

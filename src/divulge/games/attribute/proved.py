@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from divulge.games.attribute.read import Records
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.proof import measures
 from divulge.result import Bound
+from divulge.result.of_values import Budget
+from divulge.result.shared import Compared
 from divulge.shift.value_prior import EXACT, Priors
 from divulge.types import Array, Index, Progress
 
@@ -185,7 +186,7 @@ def compared(
     other: str,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Compared]:
     """Other attacks on the same records, for comparison only: each has its own error."""
     codes = records.codes[: records.training]
     second = play_game(
@@ -206,25 +207,25 @@ def compared(
     return out
 
 
-def _described(name: str, game: Game, rule: Rule) -> dict[str, Any]:
+def _described(name: str, game: Game, rule: Rule) -> Compared:
     first = game.played.replays[0]
     rows = game.priors.tail
     score = game.score[rows, first.shown]
     note = "" if game.priors.assumption == EXACT else "corrected"
-    return {
-        "attack": name,
-        "auc": measures.auc(score, np.where(first.true, 1.0, -1.0)),
-        "epsilon": game.priors.proved_epsilon(float(game.epsilon_alone[0])),
-        "mu": game.priors.proved_mu(
+    return Compared(
+        attack=name,
+        auc=measures.auc(score, np.where(first.true, 1.0, -1.0)),
+        epsilon=game.priors.proved_epsilon(float(game.epsilon_alone[0])),
+        mu=game.priors.proved_mu(
             repeated.alone_bound(game.played.counts[0], delta=None, error=rule.half)
         ),
-        "note": f"one replay{', ' if note else ''}{note}",
-    }
+        note=f"one replay{', ' if note else ''}{note}",
+    )
 
 
 def _membership(
     records: Records, log_target: Array, log_proxy: Array, rule: Rule, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+) -> list[Compared]:
     """The membership attacks of the paper: training against held-out records, by their labels."""
     inside = rng.permutation(records.training)[:_MOST_COMPARED]
     outside = rng.permutation(records.outside)[:_MOST_COMPARED]
@@ -253,26 +254,26 @@ def _membership(
         )
         found = {b.parameter: b.value for b in audit.headline()}
         out.append(
-            {
-                "attack": name,
-                "auc": measures.auc(score, truth),
-                "epsilon": found.get("epsilon", 0.0),
-                "mu": found.get("mu", 0.0),
-                "note": "membership, not the value; held-out records as non-members, assumed alike",
-            }
+            Compared(
+                attack=name,
+                auc=measures.auc(score, truth),
+                epsilon=found.get("epsilon", 0.0),
+                mu=found.get("mu", 0.0),
+                note="membership, not the value; held-out records as non-members, assumed alike",
+            )
         )
     return out
 
 
-def tau_curve(game: Game, rule: Rule, taus: Sequence[float]) -> list[dict[str, float]]:
+def tau_curve(game: Game, rule: Rule, taus: Sequence[float]) -> tuple[Budget, ...]:
     """The bounds of Theorem 5 against the total-variation budget, from the first replay."""
     delta = rule.deltas[0] if rule.deltas else 0.0
     first = game.played.counts[0]
-    return [
-        {
-            "tau": tau,
-            "epsilon": repeated.alone_bound(first, delta=delta, error=rule.half, tau=tau),
-            "mu": repeated.alone_bound(first, delta=None, error=rule.half, tau=tau),
-        }
+    return tuple(
+        Budget(
+            tau=tau,
+            epsilon=repeated.alone_bound(first, delta=delta, error=rule.half, tau=tau),
+            mu=repeated.alone_bound(first, delta=None, error=rule.half, tau=tau),
+        )
         for tau in taus
-    ]
+    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from divulge.games.attribute.read import Records
+from divulge.result.of_values import Calibration, Proxy
 from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
 from divulge.types import Array, Index
@@ -15,9 +14,7 @@ _BINS = 15
 _SUSPICIOUS_Z, _SUSPICIOUS_SHARE = 4.0, 0.05
 
 
-def proxy_quality(
-    records: Records, priors: Priors, log_target: Array, log_proxy: Array
-) -> dict[str, Any]:
+def proxy_quality(records: Records, priors: Priors, log_target: Array, log_proxy: Array) -> Proxy:
     """Log-losses, calibration curves, and how often the drawn value is the true one."""
     training = records.training
     codes = records.codes[:training]
@@ -37,16 +34,16 @@ def proxy_quality(
         if records.heldout_target:
             losses["target, held-out"] = _loss(log_target[outside], records.codes[outside])
     own = np.take_along_axis(log_proxy[:training], codes[:, None], axis=1)
-    return {
-        "log_loss": losses,
-        "calibration": {
+    return Proxy(
+        log_loss=losses,
+        calibration={
             "proxy": _calibration(log_proxy[:training], codes),
             "target": _calibration(log_target[:training], codes),
         },
-        "agreement": float(np.exp(own).mean()),
-        "classes": len(records.classes),
-        "value": records.value,
-    }
+        agreement=float(np.exp(own).mean()),
+        classes=len(records.classes),
+        value=records.value,
+    )
 
 
 def saw_training(records: Records, log_proxy: Array) -> str | None:
@@ -99,7 +96,7 @@ def _loss(log_p: Array, codes: Index) -> float:
     return float(-np.take_along_axis(log_p, codes[:, None], axis=1).mean())
 
 
-def _calibration(log_p: Array, codes: Index) -> list[dict[str, float]]:
+def _calibration(log_p: Array, codes: Index) -> tuple[Calibration, ...]:
     """Observed share against predicted probability, over all classes."""
     p = np.exp(log_p).ravel()
     place = np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
@@ -107,8 +104,12 @@ def _calibration(log_p: Array, codes: Index) -> list[dict[str, float]]:
     count = np.bincount(place, minlength=_BINS)
     total = np.bincount(place, weights=p, minlength=_BINS)
     right = np.bincount(place[hit], minlength=_BINS)
-    return [
-        {"predicted": total[b] / count[b], "observed": right[b] / count[b], "count": int(count[b])}
+    return tuple(
+        Calibration(
+            predicted=float(total[b] / count[b]),
+            observed=float(right[b] / count[b]),
+            count=int(count[b]),
+        )
         for b in range(_BINS)
         if count[b]
-    ]
+    )

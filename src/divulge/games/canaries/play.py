@@ -28,7 +28,7 @@ from divulge.games.canaries.planning import LEAST, Name, Plan, plan
 from divulge.games.membership.findings import findings_in_words
 from divulge.proof import adjust, corrections, measures
 from divulge.proof.provenance import DELTAS, versions
-from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.result import Bound, Diagnostics, Result, Verdict, floor_to, shared
 from divulge.text import rounding
 from divulge.trials import check_scores
 from divulge.types import Array
@@ -137,20 +137,18 @@ def audit(
     inputs = [tables.fingerprint(scores, frame, "scores")]
     if not isinstance(plan, Plan):
         inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
-    diagnostics = {
-        "plan": {
-            "strategy": made.strategy,
-            "probability": made.probability,
-            "seed": made.seed,
-            "data": made.input["name"],
-            "data_sha256": made.input["sha256"],
-            "rows_of_other_records": joined.others,
-        }
-    }
+    planned = shared.Plan(
+        strategy=made.strategy,
+        probability=made.probability,
+        seed=made.seed,
+        data=made.input["name"],
+        data_sha256=made.input["sha256"],
+        rows_of_other_records=joined.others,
+    )
     provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
     if len(made) < LEAST:
         reason = f"{len(made)} canaries are too few; an audit needs at least {LEAST}."
-        return _no_conclusion(made, joined, reason, diagnostics, provenance)
+        return _no_conclusion(made, joined, reason, planned, provenance)
     result = audit_trials(
         joined.score,
         made.truth,
@@ -163,7 +161,7 @@ def audit(
     return replace(
         result,
         trials={**result.trials, "scores": list(joined.names)},
-        diagnostics={**result.diagnostics, **diagnostics},
+        diagnostics=replace(result.diagnostics, plan=planned),
         provenance=provenance,
     )
 
@@ -207,7 +205,6 @@ def audit_trials(
     assert audited.bet is not None
     assert audited.balanced is not None
     raw = adjusted.prepared.raw
-    revealed, running = audited.bet.running_bound()
     return Result(
         game="canaries",
         verdict=_verdict(bounds, error),
@@ -227,15 +224,10 @@ def audit_trials(
             "counted": audited.balanced.trials,
             "revealed": audited.bet.trials,
         },
-        diagnostics={
-            **({"roc": measures.roc(raw, truth, bounds)} if np.unique(truth).size == 2 else {}),
-            "wealth": {
-                "trials": revealed,
-                "wealth": audited.bet.wealth,
-                "epsilon": running,
-                "goal": 1.0 / audited.bet.error,
-            },
-        },
+        diagnostics=Diagnostics(
+            roc=measures.roc(raw, truth, bounds) if np.unique(truth).size == 2 else None,
+            wealth=audited.bet.drawn(),
+        ),
     )
 
 
@@ -267,7 +259,7 @@ def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
 
 
 def _no_conclusion(
-    made: Plan, joined: Joined, reason: str, diagnostics: dict[str, Any], provenance: dict[str, Any]
+    made: Plan, joined: Joined, reason: str, planned: shared.Plan, provenance: dict[str, Any]
 ) -> Result:
     return Result(
         game="canaries",
@@ -278,7 +270,7 @@ def _no_conclusion(
             "nonmembers": int((made.truth < 0.0).sum()),
             "scores": list(joined.names),
         },
-        diagnostics=diagnostics,
+        diagnostics=Diagnostics(plan=planned),
         provenance=provenance,
     )
 

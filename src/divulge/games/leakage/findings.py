@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from divulge.exposure.exposed import Release
 from divulge.exposure.normality import LEAST_COUNT, MOST_SKEWED, doubts
 from divulge.exposure.records import shared_rows
 from divulge.proof.provenance import versions
-from divulge.result import Result, Verdict
+from divulge.result import Diagnostics, Result, Verdict, of_leakage
 from divulge.text.rounding import short
 from divulge.types import Array
 
@@ -70,7 +70,7 @@ class Setting:
     release: Release
     model: Covariance
     wanted: Wanted
-    defences: dict[str, Any]
+    defences: of_leakage.Defences
     similar: Similar
 
 
@@ -131,36 +131,33 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
             "reference": model.references,
             "columns": model.dimension,
         },
-        diagnostics={
-            "exposure": _histogram(measured.advantage, setting),
-            "power": _power(read, measured, setting),
-            "most_exposed": _most_exposed(read, measured, setting),
-            "defences": setting.defences,
-            "similar": _similar(setting.similar, release.rate),
-            "mechanism": {
-                "mechanism": setting.mechanism,
-                "noise": release.noise,
-                "rate": release.rate,
-            },
-            "covariance": _covariance(read, measured.leakage, setting, same),
-            **_normality(read, release),
-        },
+        diagnostics=Diagnostics(
+            exposure=_histogram(measured.advantage, setting),
+            power=_power(read, measured, setting),
+            most_exposed=_most_exposed(read, measured, setting),
+            defences=setting.defences,
+            similar=_similar(setting.similar, release.rate),
+            mechanism=of_leakage.Mechanism(
+                mechanism=setting.mechanism, noise=release.noise, rate=release.rate
+            ),
+            covariance=_covariance(read, measured.leakage, setting, same),
+            normality=_normality(read, release) or None,
+        ),
         provenance={"command": command, "versions": versions(), "inputs": list(read.inputs)},
     )
 
 
-def _covariance(read: Tables, leakage: Array, setting: Setting, same: int) -> dict[str, Any]:
+def _covariance(read: Tables, leakage: Array, setting: Setting, same: int) -> of_leakage.Distances:
     model, release = setting.model, setting.release
-    out = {
-        "covariance": model.kind,
-        "shrinkage": model.shrinkage,
-        "correlated": model.correlated,
-        "shared_with_reference": same,
-        "dropped_columns": list(read.dropped),
-    }
-    if release.noise == 0.0:
-        out["distance_ratio"] = float(leakage.mean() * release.size / model.dimension)
-    return out
+    ratio = float(leakage.mean() * release.size / model.dimension)
+    return of_leakage.Distances(
+        covariance=model.kind,
+        shrinkage=model.shrinkage,
+        correlated=model.correlated,
+        shared_with_reference=same,
+        dropped_columns=tuple(read.dropped),
+        distance_ratio=ratio if release.noise == 0.0 else None,
+    )
 
 
 def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Verdict:
@@ -171,7 +168,7 @@ def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Ve
     sentence = (
         f"Through this {_named(setting)} the most exposed of {values.size:,} records "
         f"(id {read.ids[top].as_py()}) can be told in or out with an advantage of up to "
-        f"{short(values[top])}; the {goal['percentile']:g}th percentile is {short(goal['now'])}, "
+        f"{short(values[top])}; the {goal.percentile:g}th percentile is {short(goal.now)}, "
         f"the median {short(percentile(values, 50.0))}. {_remedy(goal)}"
     )
     reasons = [EXACT_MODEL if measured.is_exact else MODEL, PLUG_IN]
@@ -214,18 +211,15 @@ def _not_normal(read: Tables, measured: Measured, setting: Setting) -> list[str]
     return reasons
 
 
-def _normality(read: Tables, release: Release) -> dict[str, Any]:
+def _normality(read: Tables, release: Release) -> tuple[of_leakage.NotNormal, ...]:
     """The columns whose mean is not close to normal, for the report."""
     odd = doubts(read.reference.matrix, read.reference.names, release)
-    rows = [
-        {
-            "column": d.column,
-            "skewness_over_root": d.skewness,
-            **({} if d.expected is None else {"expected_count": d.expected}),
-        }
+    return tuple(
+        of_leakage.NotNormal(
+            column=d.column, skewness_over_root=d.skewness, expected_count=d.expected
+        )
         for d in odd[:SHOWN]
-    ]
-    return {"normality": rows} if rows else {}
+    )
 
 
 def _named(setting: Setting) -> str:
@@ -238,13 +232,13 @@ def _named(setting: Setting) -> str:
     return " ".join(parts)
 
 
-def _remedy(goal: dict[str, Any]) -> str:
-    level = f"the {goal['percentile']:g}th percentile to {goal['advantage']:g}"
-    if goal["now"] <= goal["advantage"]:
+def _remedy(goal: of_leakage.Defences) -> str:
+    level = f"the {goal.percentile:g}th percentile to {goal.advantage:g}"
+    if goal.now <= goal.advantage:
         return f"No further noise or sampling is needed to bring {level}."
-    rate = f"a sampling rate of {_down(goal['rate'])}" if goal["rate"] > 0.0 else "no sampling rate"
+    rate = f"a sampling rate of {_down(goal.rate)}" if goal.rate > 0.0 else "no sampling rate"
     return (
-        f"Noise of standard deviation {_up(goal['noise'])} on the mean, or {rate}, would bring "
+        f"Noise of standard deviation {_up(goal.noise)} on the mean, or {rate}, would bring "
         f"{level}."
     )
 
@@ -270,20 +264,20 @@ def _stated(value: float, column: str) -> float | str:
     return INFINITE if np.isinf(value) and column.startswith("exact_") else value
 
 
-def _histogram(advantage: Array, setting: Setting) -> dict[str, Any]:
+def _histogram(advantage: Array, setting: Setting) -> of_leakage.Exposure:
     values = advantage[~np.isnan(advantage)]
     top = float(values.max())
     counts, edges = np.histogram(values, bins=BINS, range=(0.0, top if top > 0.0 else 1.0))
-    return {
-        "edges": edges.tolist(),
-        "records": counts.tolist(),
-        "percentile": setting.wanted.percentile,
-        "now": setting.defences["now"],
-        "wanted": setting.wanted.advantage,
-    }
+    return of_leakage.Exposure(
+        edges=edges.tolist(),
+        records=counts.tolist(),
+        percentile=setting.wanted.percentile,
+        now=setting.defences.now,
+        wanted=setting.wanted.advantage,
+    )
 
 
-def _power(read: Tables, measured: Measured, setting: Setting) -> dict[str, Any]:
+def _power(read: Tables, measured: Measured, setting: Setting) -> of_leakage.Power:
     """Power against false-positive rate of three records, exact where the columns are 0 and 1."""
     fpr = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 80)])
     named = {n: percentile(measured.leakage, q) for n, q in QUANTILES if n != "p90"}
@@ -295,11 +289,14 @@ def _power(read: Tables, measured: Measured, setting: Setting) -> dict[str, Any]
             read.data.matrix[rows], setting.model.mean, setting.release, fprs=fpr.tolist()
         )
         curves = list(np.column_stack(found.power))
-    return {"fpr": fpr.tolist(), **{n: c.tolist() for n, c in zip(named, curves, strict=True)}}
+    series = {name: curve.tolist() for name, curve in zip(named, curves, strict=True)}
+    return of_leakage.Power(fpr=fpr.tolist(), **series)
 
 
-def _most_exposed(read: Tables, measured: Measured, setting: Setting) -> list[dict[str, Any]]:
-    shown = []
+def _most_exposed(
+    read: Tables, measured: Measured, setting: Setting
+) -> tuple[of_leakage.Exposed, ...]:
+    shown: list[of_leakage.Exposed] = []
     for place, row in enumerate(measured.order[:SHOWN]):
         held = float(setting.similar.effective[place])
         shown.append(
@@ -310,17 +307,17 @@ def _most_exposed(read: Tables, measured: Measured, setting: Setting) -> list[di
                 "advantage_by_similar": float(exposed.advantage(held, setting.release.rate)),
             }
         )
-    return shown
+    return tuple(shown)
 
 
-def _similar(found: Similar, rate: float) -> dict[str, Any]:
+def _similar(found: Similar, rate: float) -> of_leakage.Similar:
     some = found.own > 0.0
     share = found.effective[some] / found.own[some]
-    return {
-        "compared": int(found.rows.size),
-        "searched": found.searched,
-        "median_share": percentile(share, 50.0) if share.size else 0.0,
-        "largest_share": float(share.max()) if share.size else 0.0,
-        "own": exposed.advantage(found.own, rate).tolist(),
-        "by_similar": exposed.advantage(found.effective, rate).tolist(),
-    }
+    return of_leakage.Similar(
+        compared=int(found.rows.size),
+        searched=found.searched,
+        median_share=percentile(share, 50.0) if share.size else 0.0,
+        largest_share=float(share.max()) if share.size else 0.0,
+        own=exposed.advantage(found.own, rate).tolist(),
+        by_similar=exposed.advantage(found.effective, rate).tolist(),
+    )

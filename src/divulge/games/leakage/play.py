@@ -28,6 +28,7 @@ from divulge.exposure.defences import solve_noise, solve_rate
 from divulge.exposure.exposed import Release
 from divulge.games.leakage import findings
 from divulge.result import Result
+from divulge.result.of_leakage import Defences
 from divulge.types import Array, Progress
 from divulge.work.threads import single
 
@@ -287,20 +288,20 @@ def add_exact(
 
 def solve(
     rows: Array, model: Covariance, release: Release, wanted: Wanted, measured: Measured
-) -> dict[str, Any]:
+) -> Defences:
     """Noise at the rate as it is, and rate at the noise as it is."""
     goal = {"advantage": wanted.advantage, "percentile": wanted.percentile}
     known = measured.leakage if release.noise == 0.0 else None
     noise = solve_noise(rows, model, release, leakage=known, **goal)
     rate = solve_rate(rows, model, release, **goal)
     spread = np.sqrt(np.median(model.variances) / release.behind)
-    return {
+    return Defences(
         **goal,
-        "now": findings.percentile(measured.advantage, wanted.percentile),
-        "noise": noise,
-        "noise_over_spread": float(noise / spread),
-        "rate": rate,
-    }
+        now=findings.percentile(measured.advantage, wanted.percentile),
+        noise=noise,
+        noise_over_spread=float(noise / spread),
+        rate=rate,
+    )
 
 
 def checked_table(path: str | os.PathLike[str], inputs: Sequence[Any] = ()) -> Path:

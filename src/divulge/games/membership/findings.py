@@ -15,7 +15,7 @@ from divulge.errors import CannotConclude
 from divulge.games.membership.draw import Draw
 from divulge.proof import controls, corrections, measures, shown_shift
 from divulge.proof.adjust import Adjusted
-from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.result import Bound, Diagnostics, Result, Verdict, floor_to, shared
 from divulge.shift import sensitivity as sensitivity_
 from divulge.text import rounding
 from divulge.types import Array, Progress, slices
@@ -32,17 +32,17 @@ class Subset:
     used: int
     total: int
 
-    def said(self) -> dict[str, Any]:
+    def said(self) -> shared.Subset:
         """What a reader is told."""
-        return {
-            "rows": self.total,
-            "used": self.used,
-            "rule": "the records that drew the smallest numbers, by the seed and their content",
-            "sentence": (
+        return shared.Subset(
+            rows=self.total,
+            used=self.used,
+            rule="the records that drew the smallest numbers, by the seed and their content",
+            sentence=(
                 f"{self.used:,} of {self.total:,} rows were used, chosen at random before a "
                 "truth was looked at."
             ),
-        }
+        )
 
 
 @dataclass(frozen=True)
@@ -122,40 +122,28 @@ def result(
     if verdict.status == "cannot conclude":  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
     counted = measures.roc_counts(prepared.raw, prepared.truth)
-    diagnostics: dict[str, Any] = {
-        "overlap": shown_shift.overlap(prepared, audited, adjusted.overlap),
-        "balance": shown_shift.balance(context.features, prepared, audited),
-        "roc": measures.drawn_roc(counted, prepared.truth.size, audited.bounds),
-        "sensitivity": {
-            "gamma": curve.gamma,
-            "epsilon": curve.epsilon,
-            "gamma_star": curve.gamma_star,
-        },
-        **_of_the_draw(context),
-    }
-    if audited.bet is not None:
-        revealed, running = audited.bet.running_bound()
-        diagnostics["wealth"] = {
-            "trials": revealed,
-            "wealth": audited.bet.wealth,
-            "epsilon": running,
-            "goal": 1.0 / audited.bet.error,
-        }
-    if resampled is not None:
-        diagnostics["bootstrap"] = resampled.diagnostics
+    blind = None
     if adjusted.c_lb is not None:
-        diagnostics["blind"] = {"c_lb": adjusted.c_lb, "sees": "the record, not the model"}
-    if control is not None:
-        diagnostics["negative_control"] = {"epsilon": control}
-    if adjusted.quality:
-        diagnostics["nuisance"] = adjusted.quality
+        blind = shared.Blind(c_lb=adjusted.c_lb, sees="the record, not the model")
+    diagnostics = replace(
+        _of_the_draw(context),
+        overlap=shown_shift.overlap(prepared, audited, adjusted.overlap),
+        balance=shown_shift.balance(context.features, prepared, audited),
+        roc=measures.drawn_roc(counted, prepared.truth.size, audited.bounds),
+        sensitivity=curve.drawn(),
+        wealth=None if audited.bet is None else audited.bet.drawn(),
+        bootstrap=None if resampled is None else resampled.diagnostics,
+        blind=blind,
+        negative_control=None if control is None else shared.NegativeControl(epsilon=control),
+        nuisance=adjusted.quality or None,
+    )
     return Result(
         game=context.game,
         verdict=verdict,
         bounds=bounds,
         measurements=_measurements(adjusted, audited, counted, curve.gamma_star, pure, control),
         trials=_trials(context, audited),
-        diagnostics={k: v for k, v in diagnostics.items() if v is not None},
+        diagnostics=diagnostics,
         provenance=context.provenance,
     )
 
@@ -305,28 +293,27 @@ def _trials(context: Context, audited: corrections.Audit | None) -> dict[str, An
     return out
 
 
-def _of_the_draw(context: Context) -> dict[str, Any]:
-    out = {"draw": _draw(context), "duplicates": _duplicates(context)}
-    return out if context.subset is None else {**out, "subset": context.subset.said()}
+def _of_the_draw(context: Context) -> Diagnostics:
+    subset = None if context.subset is None else context.subset.said()
+    return Diagnostics(draw=_draw(context), duplicates=_duplicates(context), subset=subset)
 
 
-def _draw(context: Context) -> dict[str, Any]:
+def _draw(context: Context) -> shared.Draw:
     """The digest is of the rows' places in the order of their content."""
     digest = hashlib.sha256()
     for part in slices(len(context.drawn)):
         digest.update(context.drawn.rows[part].astype(np.int64).tobytes())
-    return {
-        "trials": len(context.drawn),
-        "coin": context.drawn.coin,
-        "rows_sha256": digest.hexdigest(),
-        "rule": "independent coin flips over the two pools, without replacement",
-    }
+    return shared.Draw(
+        trials=len(context.drawn),
+        coin=context.drawn.coin,
+        rows_sha256=digest.hexdigest(),
+        rule="independent coin flips over the two pools, without replacement",
+    )
 
 
-def _duplicates(context: Context) -> dict[str, Any]:
+def _duplicates(context: Context) -> shared.Duplicates:
     first = context.duplicates[:10]
     named = first if context.rows is None else np.sort(context.rows[first])
-    return {
-        "nonmembers_equal_to_a_member": int(context.duplicates.size),
-        "first_rows": named.tolist(),
-    }
+    return shared.Duplicates(
+        nonmembers_equal_to_a_member=int(context.duplicates.size), first_rows=named.tolist()
+    )

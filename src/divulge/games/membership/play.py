@@ -209,7 +209,7 @@ def audit_pools(
     if seeds == 1:
         return result
     among = seeds_.spread(proved, audited.bounds, seed, error)
-    return replace(result, diagnostics={**result.diagnostics, "seeds": among})
+    return replace(result, diagnostics=replace(result.diagnostics, seeds=among))
 
 
 def _played(

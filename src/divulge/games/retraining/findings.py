@@ -12,7 +12,8 @@ from divulge.crosschecks.samplers import Draws, autocorrelation
 from divulge.games.retraining.read import ErrorCounts
 from divulge.posterior.exact import Marginal, Posterior
 from divulge.posterior.priors import StrengthPrior
-from divulge.result import Bound, Verdict
+from divulge.result import Bound, Diagnostics, Verdict, of_posterior
+from divulge.result.of_posterior import Quantiles
 from divulge.text import rounding
 from divulge.types import Array
 
@@ -28,57 +29,59 @@ _CELLS = 40
 _TRACE = 400
 
 
-def quantiles(marginal: Marginal) -> dict[str, float]:
+def quantiles(marginal: Marginal) -> Quantiles:
     """The three quantiles of design: 5%, 50%, 95%."""
-    values = marginal.quantile([0.05, 0.5, 0.95])
-    return dict(zip(("q05", "q50", "q95"), map(float, values), strict=True))
+    return _three(marginal.quantile([0.05, 0.5, 0.95]))
 
 
-def described(found: Posterior) -> dict[str, Any]:
-    """Both parameters of one posterior; a fixed strength is one number."""
-    strength = (
-        {"fixed": found.strength_prior.fixed}
-        if found.strength is None
-        else quantiles(found.strength)
-    )
-    return {"epsilon": quantiles(found.epsilon), "strength": strength}
+def _three(values: Array) -> Quantiles:
+    low, middle, high = map(float, values)
+    return Quantiles(q05=low, q50=middle, q95=high)
 
 
-def summary(estimates: Sequence[Estimate], draws: Draws | None, level: float) -> dict[str, Any]:
+def _strength(found: Posterior) -> Quantiles:
+    """A fixed strength is one number."""
+    if found.strength is None:
+        return Quantiles(fixed=found.strength_prior.fixed)
+    return quantiles(found.strength)
+
+
+def summary(
+    estimates: Sequence[Estimate], draws: Draws | None, level: float
+) -> of_posterior.Posterior:
     """The key ``posterior``: the first delta in full, the others beside it."""
-    first = estimates[0]
-    main = first.posterior
-    region: dict[str, Any] = {"level": level, "epsilon": main.hdr(level)}
-    if main.strength is not None:
-        region["strength"] = main.hdr(level, "strength")
-    out: dict[str, Any] = {
-        **described(main),
-        "delta": main.delta,
-        "highest_density": region,
-        "if_strongest_attack": quantiles(first.strongest.epsilon),
-    }
+    every = tuple(
+        of_posterior.AtDelta(
+            delta=e.posterior.delta,
+            epsilon=quantiles(e.posterior.epsilon),
+            strength=_strength(e.posterior),
+            if_strongest_attack=quantiles(e.strongest.epsilon),
+        )
+        for e in estimates
+    )
+    first, main = every[0], estimates[0].posterior
+    sampler: dict[str, Quantiles | float | None] = {}
     if draws is not None:
-        named = {name: draws.quantile([0.05, 0.5, 0.95], name) for name in draws.parameters}
-        out["sampler"] = {
-            name: dict(zip(("q05", "q50", "q95"), map(float, values), strict=True))
-            for name, values in named.items()
-        }
-        out["sampler"]["effective_size"] = draws.effective_size()
-    if len(estimates) > 1:
-        out["by_delta"] = [
-            {
-                "delta": e.posterior.delta,
-                **described(e.posterior),
-                "if_strongest_attack": quantiles(e.strongest.epsilon),
-            }
-            for e in estimates
-        ]
-    return out
+        sampler |= {n: _three(draws.quantile([0.05, 0.5, 0.95], n)) for n in draws.parameters}
+        sampler["effective_size"] = draws.effective_size()
+    return of_posterior.Posterior(
+        epsilon=first.epsilon,
+        strength=first.strength,
+        delta=first.delta,
+        highest_density=of_posterior.HighestDensity(
+            level=level,
+            epsilon=tuple(main.hdr(level)),
+            strength=None if main.strength is None else tuple(main.hdr(level, "strength")),
+        ),
+        if_strongest_attack=first.if_strongest_attack,
+        sampler=sampler or None,
+        by_delta=every if len(every) > 1 else (),
+    )
 
 
 def predictive(
     counts: ErrorCounts, found: Posterior, rng: np.random.Generator
-) -> list[dict[str, Any]]:
+) -> tuple[of_posterior.Predictive, ...]:
     """Do the counts look like the model's? Tail probabilities of four statistics of the rates.
 
     Tables are drawn from the posterior: epsilon and strength, error rates uniform on the region,
@@ -110,14 +113,14 @@ def predictive(
             above = (np.sum(simulated >= seen - 1e-12) + 1) / (REPLICATES + 1)
             below = (np.sum(simulated <= seen + 1e-12) + 1) / (REPLICATES + 1)
             out.append(
-                {
-                    "statistic": f"{what} of the {name}",
-                    "observed": seen,
-                    "expected": float(np.mean(simulated)),
-                    "probability": float(min(1.0, 2.0 * min(above, below))),
-                }
+                of_posterior.Predictive(
+                    statistic=f"{what} of the {name}",
+                    observed=seen,
+                    expected=float(np.mean(simulated)),
+                    probability=float(min(1.0, 2.0 * min(above, below))),
+                )
             )
-    return out
+    return tuple(out)
 
 
 def _below(x: Array, y: Array) -> tuple[Array, Array]:
@@ -129,7 +132,7 @@ def verdict(
     counts: ErrorCounts,
     found: Posterior,
     bounds: tuple[Bound, ...],
-    checks: list[dict[str, Any]],
+    checks: Sequence[of_posterior.Predictive],
     correlated: bool,
     level: float,
 ) -> Verdict:
@@ -168,7 +171,7 @@ def verdict(
             "The posterior of epsilon has more than one mode: its highest-density region is "
             f"{parts}. One interval from quantiles bridges what lies between."
         )
-    odd = [c["statistic"] for c in checks if c["probability"] < SURPRISING]
+    odd = [c.statistic for c in checks if c.probability < SURPRISING]
     if odd and not correlated:
         reasons.append(
             f"The counts do not look like the model's ({', '.join(odd)}): attacks with error rates "
@@ -201,27 +204,23 @@ def trials(counts: ErrorCounts) -> dict[str, int]:
 def diagnostics(
     counts: ErrorCounts,
     found: Estimate,
-    checks: list[dict[str, Any]],
+    checks: Sequence[of_posterior.Predictive],
     draws: Draws | None,
     level: float,
-) -> dict[str, Any]:
+) -> Diagnostics:
     """What the report draws."""
     main = found.posterior
-    out: dict[str, Any] = {
-        "region": region(counts, main, level),
-        "marginals": marginals(main),
-        "predictive": checks,
-    }
-    if main.strength is not None:
-        out["joint"] = joint(main, level)
-    if found.others:
-        out["priors"] = sensitivity(found)
-    if draws is not None:
-        out["sampler"] = chains(draws, main)
-    return out
+    return Diagnostics(
+        region=region(counts, main, level),
+        marginals=marginals(main),
+        predictive=tuple(checks),
+        joint=None if main.strength is None else joint(main, level),
+        priors=sensitivity(found) if found.others else None,
+        sampler=None if draws is None else chains(draws, main),
+    )
 
 
-def region(counts: ErrorCounts, found: Posterior, level: float) -> dict[str, Any]:
+def region(counts: ErrorCounts, found: Posterior, level: float) -> of_posterior.Region:
     """Figure 1: observed rates, and the boundaries of the region at three epsilons."""
     rows = counts.rows
     low, high = found.interval(level)
@@ -237,46 +236,43 @@ def region(counts: ErrorCounts, found: Posterior, level: float) -> dict[str, Any
     if 0.0 < strength < 1.0:
         inner = strength * median
         curves.append((f"weakest attack, epsilon {inner:.3g}", inner, strength * found.delta))
-    return {
-        "false_positive_rate": (rows[:, 0] / rows[:, 1]).tolist(),
-        "false_negative_rate": (rows[:, 2] / rows[:, 3]).tolist(),
-        "curves": [{"label": name, **boundary(e, d)} for name, e, d in curves],
-    }
+    return of_posterior.Region(
+        false_positive_rate=(rows[:, 0] / rows[:, 1]).tolist(),
+        false_negative_rate=(rows[:, 2] / rows[:, 3]).tolist(),
+        curves=tuple(boundary(name, e, d) for name, e, d in curves),
+    )
 
 
-def boundary(epsilon: float, delta: float) -> dict[str, list[float]]:
+def boundary(label: str, epsilon: float, delta: float) -> of_posterior.Boundary:
     """The lower left boundary of R(epsilon, delta), dense where it bends."""
     bend = (1.0 - delta) / (1.0 + np.exp(epsilon))
     x = np.concatenate(
         [np.linspace(0.0, bend, _CURVE // 2), np.linspace(bend, 1.0 - delta, _CURVE)]
     )
     y = np.maximum(1.0 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1.0 - delta - x))
-    return {"x": x.tolist(), "y": np.maximum(y, 0.0).tolist()}
+    return of_posterior.Boundary(label=label, x=x.tolist(), y=np.maximum(y, 0.0).tolist())
 
 
-def marginals(found: Posterior) -> dict[str, Any]:
+def marginals(found: Posterior) -> of_posterior.Marginals:
     """Density of each parameter with its prior, where the posterior is."""
     end = float(found.quantile(0.998))
     e = np.linspace(0.0, end, 161)
-    out: dict[str, Any] = {
-        "epsilon": {
-            "x": e.tolist(),
-            "density": np.interp(e, found.epsilon.x, found.epsilon.density).tolist(),
-            "prior": np.exp(found.epsilon_prior.log_density(e)).tolist(),
-        }
-    }
-    if found.strength is not None:
-        s = np.linspace(0.0, 1.0, 161)
-        inner = np.clip(s, 1e-3, 1.0 - 1e-3)
-        out["strength"] = {
-            "x": s.tolist(),
-            "density": np.interp(s, found.strength.x, found.strength.density).tolist(),
-            "prior": np.exp(found.strength_prior.log_density(inner)).tolist(),
-        }
-    return out
+    epsilon = _density(found.epsilon, e, found.epsilon_prior.log_density(e))
+    if found.strength is None:
+        return of_posterior.Marginals(epsilon=epsilon)
+    s = np.linspace(0.0, 1.0, 161)
+    prior = found.strength_prior.log_density(np.clip(s, 1e-3, 1.0 - 1e-3))
+    return of_posterior.Marginals(epsilon=epsilon, strength=_density(found.strength, s, prior))
 
 
-def joint(found: Posterior, level: float) -> dict[str, Any]:
+def _density(marginal: Marginal, x: Array, log_prior: Array) -> of_posterior.Density:
+    density = np.interp(x, marginal.x, marginal.density)
+    return of_posterior.Density(
+        x=x.tolist(), density=density.tolist(), prior=np.exp(log_prior).tolist()
+    )
+
+
+def joint(found: Posterior, level: float) -> of_posterior.Joint:
     """The mass of each cell of a grid, and which cells form the highest-density region."""
     ends = found.quantile([0.0005, 0.9975]), found.quantile([0.0005, 0.9995], "strength")
     e, s = (np.linspace(low, high, _CELLS + 1) for low, high in ends)
@@ -285,49 +281,55 @@ def joint(found: Posterior, level: float) -> dict[str, Any]:
     inside = np.zeros(mass.size, dtype=bool)
     total = np.cumsum(mass.ravel()[order])
     inside[order[: int(np.searchsorted(total, level)) + 1]] = True
-    return {
-        "epsilon_edges": e.tolist(),
-        "strength_edges": s.tolist(),
-        "mass": np.round(mass, 9).tolist(),
-        "inside": inside.reshape(mass.shape).astype(int).tolist(),
-        "level": level,
-    }
+    return of_posterior.Joint(
+        epsilon_edges=e.tolist(),
+        strength_edges=s.tolist(),
+        mass=np.round(mass, 9).tolist(),
+        inside=inside.reshape(mass.shape).astype(int).tolist(),
+        level=level,
+    )
 
 
-def sensitivity(found: Estimate) -> list[dict[str, Any]]:
+def sensitivity(found: Estimate) -> tuple[of_posterior.OtherPrior, ...]:
     """The same counts under other priors, the one that was used first."""
-    return [
-        {
-            "prior_of_epsilon": str(p.epsilon_prior),
-            "prior_of_strength": _said(p.strength_prior),
-            **quantiles(p.epsilon),
-        }
-        for p in (found.posterior, *found.others)
-    ]
+    out = []
+    for p in (found.posterior, *found.others):
+        at = quantiles(p.epsilon)
+        out.append(
+            of_posterior.OtherPrior(
+                prior_of_epsilon=str(p.epsilon_prior),
+                prior_of_strength=_said(p.strength_prior),
+                q05=at.q05,
+                q50=at.q50,
+                q95=at.q95,
+            )
+        )
+    return tuple(out)
 
 
 def _said(prior: StrengthPrior) -> str:
     return str(prior) if prior.fixed is None else f"fixed at {prior.fixed:g}"
 
 
-def chains(draws: Draws, exact: Posterior) -> dict[str, Any]:
+def chains(draws: Draws, exact: Posterior) -> of_posterior.Sampler:
     """Trace and autocorrelation of the published sampler, and how far it is from exact."""
     values = draws.parameters["epsilon"][0]
     shown = np.unique(np.linspace(0, values.size - 1, _TRACE).astype(int))
     lags = min(LAGS, values.size // 4)
     errors = [draws.quantile_error(q) for q in (0.05, 0.95)]
     differences = draws.quantile([0.05, 0.95]) - exact.quantile([0.05, 0.95])
-    return {
-        "draw": shown.tolist(),
-        "epsilon": values[shown].tolist(),
-        "strength": draws.parameters["strength"][0][shown].tolist(),
-        "lag": list(range(lags + 1)),
-        "autocorrelation": autocorrelation(values, lags).tolist(),
-        "autocorrelation_strength": autocorrelation(draws.parameters["strength"][0], lags).tolist(),
-        "acceptance": draws.acceptance,
-        "effective_size": draws.effective_size(),
-        "q05_minus_exact": float(differences[0]),
-        "q95_minus_exact": float(differences[1]),
-        "q05_standard_error": errors[0],
-        "q95_standard_error": errors[1],
-    }
+    strength = draws.parameters["strength"][0]
+    return of_posterior.Sampler(
+        draw=shown.tolist(),
+        epsilon=values[shown].tolist(),
+        strength=strength[shown].tolist(),
+        lag=tuple(range(lags + 1)),
+        autocorrelation=autocorrelation(values, lags).tolist(),
+        autocorrelation_strength=autocorrelation(strength, lags).tolist(),
+        acceptance=draws.acceptance,
+        effective_size=draws.effective_size(),
+        q05_minus_exact=float(differences[0]),
+        q95_minus_exact=float(differences[1]),
+        q05_standard_error=errors[0],
+        q95_standard_error=errors[1],
+    )

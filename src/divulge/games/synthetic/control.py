@@ -98,14 +98,7 @@ class Control:
             found,
             bounds=bounds,
             measurements={**found.measurements, "gamma_star": curve.gamma_star},
-            diagnostics={
-                **found.diagnostics,
-                "sensitivity": {
-                    "gamma": curve.gamma,
-                    "epsilon": curve.epsilon,
-                    "gamma_star": curve.gamma_star,
-                },
-            },
+            diagnostics=replace(found.diagnostics, sensitivity=curve.drawn()),
         )
 
     def refusal(self) -> str | None:

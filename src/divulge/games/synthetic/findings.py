@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from divulge.games.synthetic import one_by_one
 from divulge.games.synthetic.contest import Contest
 from divulge.games.synthetic.control import DIRECT_SHARE, FOUND_SHARE, Control
 from divulge.games.synthetic.prepare import Material
-from divulge.result import Result, Verdict, floor_to
+from divulge.result import Diagnostics, Result, Verdict, floor_to, of_generated
+from divulge.result.shared import Compared, NegativeControl
 from divulge.text import rounding
 from divulge.types import Progress
 
@@ -132,51 +133,6 @@ def result(
     }
     if control is not None:
         measurements |= control.numbers()
-    diagnostics: dict[str, Any] = {
-        "recall": _curves(first, setting.error, seed),
-        "measurement": {**measured.numbers(), "meaning": MEANING, "rule": setting.rule},
-        "rules": [
-            {"rule": rule, **measure(first, error=setting.error, rule=rule, seed=seed).numbers()}
-            for rule in closeness.RULES
-        ],
-        "relaxed": [
-            {
-                "gamma": setting.gamma,
-                "delta": delta,
-                **measure(
-                    first,
-                    error=setting.error,
-                    rule=setting.rule,
-                    gamma=setting.gamma,
-                    delta=delta,
-                    seed=seed,
-                ).numbers(),
-            }
-            for delta in setting.deltas
-        ],
-        "models": {
-            "generator": material.generator,
-            "helper": material.helper,
-            "baseline": first.chosen[0],
-            "attack": first.chosen[1],
-        },
-        "copies": {
-            "generated_equal_to_a_member": material.copies,
-            "members_equal_to_another_member": material.twins,
-        },
-    }
-    if material.odd:
-        diagnostics["odd"] = [{"remark": remark} for remark in material.odd]
-    if len(games) > 1:
-        diagnostics["repeats"] = _spread(games, setting, seed)
-    if outside is not None:
-        diagnostics["comparison"] = _comparison(measurements, beyond)
-    if control is not None:
-        diagnostics["negative_control"] = {
-            "status": control.control.verdict.status,
-            **control.numbers(),
-            "direct_status": control.direct.verdict.status,
-        }
     train, validation, test = first.sizes
     trials = {
         **beyond.trials,
@@ -191,11 +147,63 @@ def result(
         bounds=beyond.bounds,
         measurements=measurements,
         trials=trials,
-        diagnostics={
-            **diagnostics,
-            **{k: v for k, v in beyond.diagnostics.items() if k != "duplicates"},
-        },
+        diagnostics=replace(
+            _measured(beyond.diagnostics, material, first, measured, setting, seed),
+            repeats=_spread(games, setting, seed) if len(games) > 1 else None,
+            comparison=None if outside is None else _comparison(measurements, beyond),
+            negative_control=None if control is None else _controlled(control),
+        ),
         provenance=provenance,
+    )
+
+
+def _measured(
+    beyond: Diagnostics,
+    material: Material,
+    first: Contest,
+    measured: Measured,
+    setting: Setting,
+    seed: int,
+) -> Diagnostics:
+    """What PANORAMIA measures, by other rules too, beside what was weighed one by one."""
+
+    def figures(rule: str, gamma: float = 0.0, delta: float = 0.0) -> dict[str, float]:
+        found = measure(first, error=setting.error, rule=rule, gamma=gamma, delta=delta, seed=seed)
+        return found.numbers()
+
+    return replace(
+        beyond,
+        duplicates=None,
+        recall=_curves(first, setting.error, seed),
+        measurement=of_generated.Measurement(
+            meaning=MEANING, rule=setting.rule, **measured.numbers()
+        ),
+        rules=tuple(of_generated.Rule(rule=rule, **figures(rule)) for rule in closeness.RULES),
+        relaxed=tuple(
+            of_generated.Relaxed(
+                gamma=setting.gamma, delta=delta, **figures(setting.rule, setting.gamma, delta)
+            )
+            for delta in setting.deltas
+        ),
+        models=of_generated.Guessers(
+            generator=material.generator,
+            helper=material.helper,
+            baseline=first.chosen[0],
+            attack=first.chosen[1],
+        ),
+        copies=of_generated.Copies(
+            generated_equal_to_a_member=material.copies,
+            members_equal_to_another_member=material.twins,
+        ),
+        odd=tuple(of_generated.Odd(remark=remark) for remark in material.odd) or None,
+    )
+
+
+def _controlled(control: Control) -> NegativeControl:
+    return NegativeControl(
+        status=control.control.verdict.status,
+        direct_status=control.direct.verdict.status,
+        **control.numbers(),
     )
 
 
@@ -298,61 +306,50 @@ def _with_real(
     }
 
 
-def _comparison(measurements: dict[str, Any], beyond: Result) -> list[dict[str, Any]]:
+def _comparison(measurements: dict[str, Any], beyond: Result) -> tuple[Compared, ...]:
     proved = max((b.value for b in beyond.headline() if b.delta == 0.0), default=0.0)
-    return [
-        {"attack": "PANORAMIA (a measurement)", "epsilon": measurements["epsilon_tilde"]},
-        {
-            "attack": "generated records, weighed one by one, at delta 0",
-            "epsilon": floor_to(proved, 6),
-        },
-        *(
-            [
-                {
-                    "attack": "members against real non-members, weighed one by one",
-                    "epsilon": measurements["direct_epsilon"],
-                }
-            ]
-            if "direct_epsilon" in measurements
-            else []
-        ),
-        {
-            "attack": "RM;RN: the same attack on real non-members, taken to be alike",
-            "epsilon": measurements["real_nonmembers_epsilon"],
-        },
-        {
-            "attack": "O(1): the loss on real non-members, taken to be alike",
-            "epsilon": measurements["one_run_epsilon"],
-        },
-    ]
+    figures = {
+        "PANORAMIA (a measurement)": measurements["epsilon_tilde"],
+        "generated records, weighed one by one, at delta 0": floor_to(proved, 6),
+        "members against real non-members, weighed one by one": measurements.get("direct_epsilon"),
+        "RM;RN: the same attack on real non-members, taken to be alike": measurements[
+            "real_nonmembers_epsilon"
+        ],
+        "O(1): the loss on real non-members, taken to be alike": measurements["one_run_epsilon"],
+    }
+    known = {name: value for name, value in figures.items() if value is not None}
+    return tuple(Compared(attack=name, epsilon=value) for name, value in known.items())
 
 
-def _curves(contest: Contest, error: float, seed: int) -> dict[str, Any]:
+def _curves(contest: Contest, error: float, seed: int) -> of_generated.Recall:
     """Precision, predictions and bound against recall at every level (Figures 3, 4 and 10)."""
     measured = measure(contest, error=error, rule="all", seed=seed)
-    out: dict[str, Any] = {}
-    for name, found in (("baseline", measured.baseline), ("attack", measured.attack)):
-        at = np.unique(np.geomspace(1, found.guesses.size, POINTS).round().astype(int)) - 1
-        out[name] = {
-            "recall": found.recall[at],
-            "precision": found.precision[at],
-            "guesses": found.guesses[at],
-            "lower": found.lower[at],
-        }
-    return out
+    return of_generated.Recall(baseline=_levels(measured.baseline), attack=_levels(measured.attack))
 
 
-def _spread(games: Sequence[Contest], setting: Setting, seed: int) -> dict[str, Any]:
+def _levels(found: Recall) -> of_generated.Guesser:
+    at = np.unique(np.geomspace(1, found.guesses.size, POINTS).round().astype(int)) - 1
+    return of_generated.Guesser(
+        recall=found.recall[at].tolist(),
+        precision=found.precision[at].tolist(),
+        guesses=found.guesses[at].tolist(),
+        lower=found.lower[at].tolist(),
+    )
+
+
+def _spread(games: Sequence[Contest], setting: Setting, seed: int) -> of_generated.Repeats:
     """Mean and t-interval over repeats, which is what the paper's tables show."""
     rows = [
         measure(g, error=setting.error, rule=setting.rule, seed=seed + k).numbers()
         for k, g in enumerate(games)
     ]
     factor = float(student.ppf(0.975, len(rows) - 1))
-    out: dict[str, Any] = {"count": len(rows)}
+    spreads = {}
     for name in rows[0]:
         values = np.array([row[name] for row in rows])
         half = factor * float(values.std(ddof=1)) / np.sqrt(values.size)
         mean = float(values.mean())
-        out[name] = {"mean": mean, "low": mean - half, "high": mean + half, "values": values}
-    return out
+        spreads[name] = of_generated.Spread(
+            mean=mean, low=mean - half, high=mean + half, values=values.tolist()
+        )
+    return of_generated.Repeats(count=len(rows), **spreads)
