@@ -70,6 +70,14 @@ class OneOf:
         """How it is said."""
         return "one of " + ", ".join(self.words)
 
+    def fits(self, value: str) -> bool:
+        """Whether it is one of them."""
+        return value in self.words
+
+    def schema(self) -> dict[str, Any]:
+        """The choice in the words of JSON Schema."""
+        return {"enum": list(self.words)}
+
 
 @dataclass(frozen=True)
 class AtMost:
@@ -173,7 +181,7 @@ def _required(own: DataclassField[Any]) -> bool:
 
 
 @cache
-def hints_of(cls: type) -> dict[str, Any]:
+def hints_of(cls: Any) -> dict[str, Any]:
     """The type hints of a record's fields, refinements included."""
     found = get_type_hints(cls, include_extras=True)
     return {name: hint for name, hint in found.items() if get_origin(hint) is not ClassVar}
@@ -207,10 +215,7 @@ def read(hint: Any, field: Field) -> Any:
     if hint is float and not math.isfinite(value):
         field.wrong(described(hint, refinements))
     for refinement in refinements:
-        fits = (
-            value in refinement.words if isinstance(refinement, OneOf) else refinement.fits(value)
-        )
-        if not fits:
+        if not refinement.fits(value):
             field.wrong(refinement.rule)
     return value
 
@@ -229,7 +234,7 @@ def _read_one_of(options: tuple[Any, ...], field: Field) -> Any:
         except InputError:
             continue
     words = [described(*pair) for pair in inner] + ["null"] * nullable
-    field.wrong(" or ".join(words))
+    return field.wrong(" or ".join(words))
 
 
 def described(hint: Any, refinements: tuple[Any, ...] = ()) -> str:
@@ -266,8 +271,10 @@ def schema_of(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
     if hint is Any:
         return {}
     if get_origin(hint) is tuple:
-        most = {"maxItems": r.length for r in refinements}
-        return {"type": "array", "items": schema_of(get_args(hint)[0], shared), **most}
+        listed: dict[str, Any] = {"type": "array", "items": schema_of(get_args(hint)[0], shared)}
+        for most in refinements:
+            listed["maxItems"] = most.length
+        return listed
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": schema_of(get_args(hint)[1], shared)}
     if is_typeddict(hint) or issubclass(hint, Record):
@@ -284,8 +291,7 @@ def schema_of(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
     }
     out: dict[str, Any] = {"type": names[hint]}
     for refinement in refinements:
-        words = isinstance(refinement, OneOf)
-        out |= {"enum": list(refinement.words)} if words else refinement.schema()
+        out |= refinement.schema()
     return out
 
 

@@ -114,7 +114,7 @@ class Result:
     bounds: tuple[Bound, ...]
     measurements: Mapping[str, Any] = field(default_factory=dict)
     trials: Mapping[str, Any] = field(default_factory=dict)
-    diagnostics: Diagnostics = Diagnostics()
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
 
