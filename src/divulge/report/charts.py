@@ -1,6 +1,6 @@
-"""The charts of a report: pure functions from ``Result.diagnostics`` to Altair, or to None.
+"""The charts that games share: pure functions from ``Result.diagnostics`` to Altair, or to None.
 
-Each function draws what its own key holds and returns None where that is absent. Nothing is
+Each function draws what its own record holds and returns None where that is absent. Nothing is
 estimated here. Names that came with the data are only ever *values* of fixed fields, never field
 names, titles or expressions: Vega would read dots, brackets and quotes in those as code. Every
 series differs by dash, shape or place as well as by colour.
@@ -9,10 +9,8 @@ series differs by dash, shape or place as well as by colour.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
-
-import altair as alt
 
 from divulge.report.drawing import (
     COLOURS,
@@ -22,25 +20,26 @@ from divulge.report.drawing import (
     axis,
     chart,
     colour_scale,
-    entry,
+    dotted,
     finish,
     histogram,
     hover,
+    known,
     label,
     layered,
     legend,
     level,
     marker,
     named_apart,
-    numbers,
     pairs,
+    strokes,
     tooltip,
 )
-from divulge.report.wording import MEMBERSHIP, Words, finite, number
-from divulge.result import floor_to
+from divulge.report.lazy import alt
+from divulge.report.wording import Words, number
+from divulge.result import Diagnostics, floor_to, shared
+from divulge.result.form import Counts
 from divulge.text.visible import one_line
-
-Diagnostics = Mapping[str, Any]
 
 WORST = 30
 """Features shown in the balance chart."""
@@ -48,28 +47,30 @@ LIMIT = 0.1
 """The usual rule of thumb: a standardised difference beyond it is worth a look."""
 
 
-def overlap_before(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | None:
+def overlap_before(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """Propensity of members and non-members, all trials."""
-    return _overlap(diagnostics, words, "members", "nonmembers", "before balancing")
+    given = diagnostics.overlap
+    return given and _overlap(given, words, given.members, given.nonmembers, "before balancing")
 
 
-def overlap_after(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | None:
+def overlap_after(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """Propensity of members and non-members, the trials that balancing kept."""
-    return _overlap(diagnostics, words, "members_kept", "nonmembers_kept", "after balancing")
+    given = diagnostics.overlap
+    return given and _overlap(
+        given, words, given.members_kept, given.nonmembers_kept, "after balancing"
+    )
 
 
 def _overlap(
-    diagnostics: Diagnostics, words: Words, up: str, down: str, when: str
+    given: shared.Overlap, words: Words, up: Counts, down: Counts, when: str
 ) -> Drawing | None:
-    given = entry(diagnostics, "overlap")
-    edges = numbers(given.get("edges"))
+    edges = known(given.edges)
     sides = [words.yes, words.no]
     rows: list[Row] = []
-    for side, key, sign in zip(sides, (up, down), (1, -1), strict=True):
-        for low, high, count in zip(edges, edges[1:], numbers(given.get(key)), strict=False):
-            if low is not None and high is not None and count is not None:
-                place = {"from": low, "to": high, "place": sign * count, "base": 0}
-                rows.append({"group": side, "count": count, **place})
+    for side, counts, sign in zip(sides, (up, down), (1, -1), strict=True):
+        for low, high, count in zip(edges, edges[1:], counts, strict=False):
+            place = {"from": low, "to": high, "place": sign * count, "base": 0}
+            rows.append({"group": side, "count": count, **place})
     top = 1.3 * max((row["count"] for row in rows), default=0.0)
     if not top:
         return None
@@ -101,22 +102,16 @@ def _overlap(
     return finish(layered(bars, zero, above, below), description)
 
 
-def worst_features(features: Any) -> list[Row]:
+def worst_features(features: Sequence[shared.Balance]) -> list[Row]:
     """The features that differ most, before or after, each under a name of its own."""
-    rows: list[Row] = []
-    for item in features if isinstance(features, list | tuple) else ():
-        if not isinstance(item, Mapping):
-            continue
-        before, after = finite(item.get("before")), finite(item.get("after"))
-        if before is not None and after is not None:
-            rows.append({"feature": str(item.get("feature")), "before": before, "after": after})
+    rows = [f.to_json() for f in features if f.before is not None and f.after is not None]
     rows.sort(key=lambda row: -max(abs(row["before"]), abs(row["after"])))
     return named_apart(rows[:WORST], "feature")
 
 
-def balance(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | None:
+def balance(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """Standardised mean differences per feature, before and after."""
-    features = worst_features(diagnostics.get("balance"))
+    features = worst_features(diagnostics.balance or ())
     if not features:
         return None
     stages = ["before", "after"]
@@ -150,12 +145,12 @@ def balance(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | No
     return finish(layered(limits, links, dots), description, height=20 * len(features))
 
 
-def roc(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | None:
+def roc(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """The attack's ROC, the proven curve and the claimed one."""
     return _roc(diagnostics, words, 0.0, alt.Scale(domain=[0, 1]), axis("~%"))
 
 
-def roc_low(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | None:
+def roc_low(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """The same with logarithmic axes, where few are wrongly accused."""
     scale = alt.Scale(type="log", domain=[1e-3, 1], clamp=True)
     return _roc(diagnostics, words, 1e-3, scale, axis("~%", values=[0.001, 0.01, 0.1, 1]))
@@ -164,14 +159,13 @@ def roc_low(diagnostics: Diagnostics, words: Words = MEMBERSHIP) -> Drawing | No
 def _roc(
     diagnostics: Diagnostics, words: Words, least: float, scale: alt.Scale, ticks: alt.Axis
 ) -> Drawing | None:
-    given = entry(diagnostics, "roc")
+    given = diagnostics.roc or shared.Roc()
     names = ["attack, as measured"]
-    curves = [pairs(given.get("fpr"), given.get("tpr"))]
-    for key in ("proven", "claimed"):
-        curve = entry(given, key)
-        named = one_line(str(curve.get("label") or ""))
+    curves = [pairs(given.fpr, given.tpr)]
+    for key, curve in (("proven", given.proven), ("claimed", given.claimed)):
+        named = one_line(curve.label) if curve else ""
         names.append(f"{key}: {named}" if named else key)
-        curves.append(pairs(curve.get("fpr"), curve.get("tpr")))
+        curves.append(pairs(curve.fpr, curve.tpr) if curve else [])
     rows: list[Row] = [
         {
             "curve": names[kind],
@@ -189,8 +183,8 @@ def _roc(
     kinds = sorted({row["kind"] for row in rows})
     shown = [names[kind] for kind in kinds]
 
-    def by_curve(choices: list[Any]) -> alt.Scale:
-        return alt.Scale(domain=shown, range=[choices[kind] for kind in kinds])
+    def of_each(choices: list[Any]) -> list[Any]:
+        return [choices[kind] for kind in kinds]
 
     base = chart(rows).encode(
         x=alt.X("accused:Q", title=f"{words.no} {words.taken}", scale=scale, axis=ticks),
@@ -198,22 +192,22 @@ def _roc(
     )
     lines = base.mark_line(clip=True).encode(
         order="place:Q",
-        stroke=alt.Stroke(
-            "curve:O",
-            scale=by_curve([COLOURS["first"], COLOURS["second"], COLOURS["third"]]),
-            legend=legend(size=900),
+        strokeWidth=alt.StrokeWidth(
+            "curve:O", scale=alt.Scale(domain=shown, range=of_each([1.75, 3.0, 2.25]))
         ),
-        strokeDash=alt.StrokeDash("curve:O", scale=by_curve([[1, 0], [9, 4], [8, 3, 2, 3]])),
-        strokeWidth=alt.StrokeWidth("curve:O", scale=by_curve([1.75, 3.0, 2.25])),
+        **strokes(
+            shown,
+            of_each(["first", "second", "third"]),
+            of_each([[1, 0], [9, 4], [8, 3, 2, 3]]),
+            "curve:O",
+        ),
     )
     hovered = tooltip(
         **{"curve": "curve:N", words.taken: "accused:Q", "recognised": "recognised:Q"}
     )
     points = hover(base.encode(tooltip=hovered), COLOURS["ink"], nearest=False)
-    ends = chart([{"accused": v, "recognised": v} for v in (least, 1.0)])
-    guessing = ends.mark_line(color=COLOURS["muted"], strokeDash=[2, 4]).encode(
-        x="accused:Q", y="recognised:Q"
-    )
+    ends = [{"accused": v, "recognised": v} for v in (least, 1.0)]
+    guessing = dotted(ends, "accused:Q", "recognised:Q")
     recognised = f"{words.yes.capitalize()} recognised against {words.no} {words.taken}"
     description = f"{recognised}: measured, proven, claimed."
     return finish(layered(guessing, lines, points), description, height=HEIGHT + 60)
@@ -221,24 +215,23 @@ def _roc(
 
 def wealth(diagnostics: Diagnostics) -> Drawing | None:
     """The gambler's wealth over the revealed trials, on a logarithmic scale."""
-    given = entry(diagnostics, "wealth")
-    points = pairs(given.get("trials"), given.get("wealth"))
+    given = diagnostics.wealth or shared.Wealth()
+    points = pairs(given.trials, given.wealth)
     if not points:
         return None
     # A wealth of 0 has no place on a logarithmic scale: it is drawn at the bottom.
     rows = [{"trial": x, "wealth": y, "drawn": max(y, 1e-4)} for x, y in points]
     scale = alt.Scale(type="log", nice=True)
     path = _over_trials(rows, "wealth", alt.Y("drawn:Q", title="wealth", scale=scale))
-    goal = finite(given.get("goal"))
-    lines = [level(goal, f"goal {goal:g}")] if goal is not None and goal > 0 else []
+    lines = [level(given.goal, f"goal {given.goal:g}")] if given.goal else []
     description = "Wealth of the gambler against the trials revealed."
     return finish(layered(*path, *lines), description)
 
 
 def running_bound(diagnostics: Diagnostics) -> Drawing | None:
     """The bound on epsilon that would stand if the audit stopped at each trial."""
-    given = entry(diagnostics, "wealth")
-    points = pairs(given.get("trials"), given.get("epsilon"))
+    given = diagnostics.wealth or shared.Wealth()
+    points = pairs(given.trials, given.epsilon)
     if not points:
         return None
     rows = [{"trial": x, "epsilon": floor_to(y, 3)} for x, y in points]
@@ -258,9 +251,9 @@ def _over_trials(rows: list[Row], name: str, y: alt.Y) -> tuple[alt.Chart, alt.C
 
 def sensitivity(diagnostics: Diagnostics) -> Drawing | None:
     """The bound on epsilon against the error allowed in the log-odds."""
-    given = entry(diagnostics, "sensitivity")
-    points = pairs(given.get("gamma"), given.get("epsilon"))
-    if not points:
+    given = diagnostics.sensitivity
+    points = pairs(given.gamma, given.epsilon) if given else []
+    if given is None or not points:
         return None
     base = chart([{"gamma": x, "epsilon": floor_to(y, 3)} for x, y in points]).encode(
         x=alt.X("gamma:Q", title="error allowed in the log-odds (gamma)"),
@@ -269,7 +262,7 @@ def sensitivity(diagnostics: Diagnostics) -> Drawing | None:
     )
     line = base.mark_line(color=COLOURS["first"], strokeWidth=2)
     layers: list[Drawing] = [line, hover(base, COLOURS["first"], nearest=True)]
-    star = finite(given.get("gamma_star"))
+    star = given.gamma_star
     if star is not None and star > 1.0:
         # Gamma* is an odds ratio; the axis has log-odds.
         at, ends = math.log(star), [x for x, _ in points]
@@ -279,13 +272,10 @@ def sensitivity(diagnostics: Diagnostics) -> Drawing | None:
 
 def bootstrap(diagnostics: Diagnostics) -> Drawing | None:
     """How far the bound moves when the propensity is estimated again."""
-    given = entry(diagnostics, "bootstrap")
-    values = [v for v in numbers(given.get("values")) if v is not None]
-    if not values:
+    given = diagnostics.bootstrap
+    values = known(given.values) if given else []
+    if given is None or not values:
         return None
-    marks = [
-        (finite(given.get("lower")), "reported"),
-        (finite(given.get("point")), "not resampled"),
-    ]
+    marks = [(given.lower, "reported"), (given.point, "not resampled")]
     drawing = histogram(values, "bound in each repetition", "repetitions", marks)
     return finish(drawing, "Histogram of the bound over the repetitions.")

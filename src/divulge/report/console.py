@@ -7,10 +7,12 @@ and styles that it makes itself, whatever it is given.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich import markup
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from divulge.text.visible import one_line, visible
@@ -19,6 +21,16 @@ from divulge.text.visible import one_line, visible
 def escape(text: str) -> str:
     """Text from outside inside of markup: one visible line, and no markup of its own."""
     return markup.escape(one_line(text))
+
+
+def two_columns(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and what they stand for, without a heading; both may come from outside."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(escape(name), escape(value))
+    return table
 
 
 class Screen(Console):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import altair as alt
-
-from divulge.report.wording import finite, number
+from divulge.report.lazy import alt
+from divulge.report.wording import number
+from divulge.result.form import Series
 from divulge.text.visible import one_line
 
-Drawing = alt.Chart | alt.LayerChart
+if TYPE_CHECKING:
+    Drawing = alt.Chart | alt.LayerChart
+else:
+    Drawing = Any
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -30,22 +33,14 @@ POINTS = 400
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
-def numbers(value: Any) -> list[float | None]:
-    """A list of finite numbers, each other entry as None; empty for what is not a list."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    return [finite(v) for v in value] if isinstance(value, list | tuple) else []
+def known(values: Series) -> list[float]:
+    """The numbers of a series that are known."""
+    return [v for v in values if v is not None]
 
 
-def entry(diagnostics: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The mapping under a key, empty if there is none."""
-    value = diagnostics.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def pairs(x: Any, y: Any) -> list[tuple[float, float]]:
-    """Two lists side by side without the places where either is unknown, thinned for drawing."""
-    both = zip(numbers(x), numbers(y), strict=False)
+def pairs(x: Series, y: Series) -> list[tuple[float, float]]:
+    """Two series side by side without the places where either is unknown, thinned for drawing."""
+    both = zip(x, y, strict=False)
     return thinned([(a, b) for a, b in both if a is not None and b is not None])
 
 
@@ -179,28 +174,52 @@ def level(value: float, text: str) -> alt.LayerChart:
     return layered(rule, label(text, "left", x=alt.value(0), y=place, yOffset=alt.value(-9)))
 
 
+def bars(rows: list[Row], what: str, unit: str, x: alt.Scale, y: alt.Scale, form: str) -> alt.Chart:
+    """Rows ``from, to, count, base`` as bars."""
+    drawn: alt.Chart = chart(rows).mark_rect(
+        fill=COLOURS["first"], opacity=0.8, stroke=COLOURS["paper"], strokeWidth=1
+    )
+    return drawn.encode(
+        x=alt.X("from:Q", title=what, scale=x),
+        x2="to:Q",
+        y=alt.Y("count:Q", title=unit, scale=y, axis=axis(form)),
+        y2="base:Q",
+        tooltip=tooltip(**{"from": "from:Q", "to": "to:Q", unit: "count:Q"}),
+    )
+
+
 def histogram(
     values: Sequence[float], what: str, unit: str, marks: Sequence[tuple[float | None, str]]
 ) -> alt.LayerChart:
     """How often each value occurred, and a marker with its words at every value that is known."""
     rows = bins(values)
-    scale = alt.Scale(domain=[0, 1.35 * max(row["count"] for row in rows)])
-    bars = (
-        chart(rows)
-        .mark_rect(fill=COLOURS["first"], opacity=0.8, stroke=COLOURS["paper"], strokeWidth=1)
-        .encode(
-            x=alt.X("from:Q", title=what, scale=alt.Scale(zero=False)),
-            x2="to:Q",
-            y=alt.Y("count:Q", title=unit, scale=scale, axis=axis("d")),
-            y2="base:Q",
-            tooltip=tooltip(**{"from": "from:Q", "to": "to:Q", unit: "count:Q"}),
-        )
-    )
-    layers: list[Drawing] = [bars]
+    high = alt.Scale(domain=[0, 1.35 * max(row["count"] for row in rows)])
+    layers: list[Drawing] = [bars(rows, what, unit, alt.Scale(zero=False), high, "d")]
     for line, (value, words) in enumerate(marks):
         if value is not None:
             layers.append(marker(value, words, rows[0]["from"], rows[-1]["to"], line=line))
     return layered(*layers)
+
+
+def strokes(
+    names: Sequence[str], roles: Sequence[str], dashes: Sequence[list[int]], field: str = "series:N"
+) -> dict[str, Any]:
+    """One colour and one dash per name, with a legend."""
+
+    def by_name(choices: Sequence[Any]) -> alt.Scale:
+        return alt.Scale(domain=list(names), range=list(choices)[: len(names)])
+
+    colours = by_name([COLOURS[role] for role in roles])
+    return {
+        "stroke": alt.Stroke(field, scale=colours, legend=legend(size=900)),
+        "strokeDash": alt.StrokeDash(field, scale=by_name(dashes)),
+    }
+
+
+def dotted(rows: list[Row], x: Any, y: Any) -> alt.Chart:
+    """A quiet line to compare with: guessing, or what is equal."""
+    line: alt.Chart = chart(rows).mark_line(color=COLOURS["muted"], strokeDash=[2, 4])
+    return line.encode(x=x, y=y)
 
 
 def lines(rows: list[Row], names: list[str], x: alt.X, y: alt.Y, **shown: str) -> list[Drawing]:
@@ -208,19 +227,15 @@ def lines(rows: list[Row], names: list[str], x: alt.X, y: alt.Y, **shown: str) -
 
     At most three names, told apart by colour, dash and shape; ``shown`` is the points' tooltip.
     """
-    colours = [COLOURS[role] for role in ("first", "second", "third")][: len(names)]
-    dashes = [[1, 0], [7, 4], [8, 3, 2, 3]][: len(names)]
+    roles = ("first", "second", "third")
     shapes = ["circle", "diamond", "square"][: len(names)]
     # Points go by number: Vega-Lite would merge legends over the same names, and theirs is none.
     kinds = list(range(len(names)))
+    colours = [COLOURS[role] for role in roles[: len(names)]]
     numbered = [{**row, "kind": names.index(row["series"])} for row in rows]
     base = chart(numbered).encode(x=x, y=y)
     paths = base.mark_line(strokeWidth=2).encode(
-        order="place:Q",
-        stroke=alt.Stroke(
-            "series:N", scale=alt.Scale(domain=names, range=colours), legend=legend(size=900)
-        ),
-        strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes)),
+        order="place:Q", **strokes(names, roles, [[1, 0], [7, 4], [8, 3, 2, 3]])
     )
     points = base.mark_point(size=70, opacity=1, strokeWidth=0).encode(
         fill=alt.Fill("kind:N", scale=alt.Scale(domain=kinds, range=colours), legend=None),

@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,8 +22,12 @@ from markupsafe import Markup
 from divulge.data.writing import write_text
 from divulge.errors import MissingExtra
 from divulge.report import wording
+from divulge.report.drawing import COLOURS
+from divulge.report.presentation import Presentation, presentation
+from divulge.report.shapes import label, shape
 from divulge.report.terminal import value_text
-from divulge.result import Result, plain
+from divulge.result import Diagnostics, Result, plain
+from divulge.result.shared import Curve, Roc
 from divulge.text import rounding
 
 
@@ -41,13 +46,13 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
     ``fpr``, ``tpr`` and ``label``, drawn beside the proven one.
     """
     require_charts()
-    diagnostics = dict(plain(result.diagnostics))
+    diagnostics = result.diagnostics
     if claim is not None and "curve" in claim:
-        roc = diagnostics.get("roc")
-        measured = roc if isinstance(roc, Mapping) else {}
-        diagnostics["roc"] = {**measured, "claimed": plain(claim["curve"])}
-    words = wording.words(result.game)
-    sections, specifications = _sections(diagnostics, words)
+        claimed = Curve.from_json(plain(claim["curve"]), "the claimed curve")
+        roc = replace(diagnostics.roc or Roc(), claimed=claimed)
+        diagnostics = replace(diagnostics, roc=roc)
+    shown = presentation(result.game)
+    sections, specifications = _sections(diagnostics, shown)
     script = _script()
     return (
         _environment()
@@ -55,14 +60,14 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
         .render(
             **_common(result),
             claim=claim,
-            words=words,
-            question=wording.QUESTIONS.get(result.game, ""),
+            words=shown.words,
+            question=shown.question,
             meaning=wording.MEANINGS.get(result.verdict.status, ""),
-            measurements=wording.shape(plain(result.measurements), words.labels),
-            trials=wording.shape(plain(result.trials), words.labels),
-            posterior=wording.shape(plain(result.posterior or {}), words.labels),
+            measurements=shape(plain(result.measurements), shown.labels),
+            trials=shape(plain(result.trials), shown.labels),
+            posterior=shape(plain(result.posterior or {}), shown.labels),
             sections=sections,
-            checks=_checks(diagnostics, words, {section["key"] for section in sections}),
+            checks=_checks(diagnostics, shown, {section["key"] for section in sections}),
             assumptions=list(dict.fromkeys(a for b in result.bounds for a in b.assumptions)),
             provenance=_provenance(plain(result.provenance)),
             specifications=specifications,
@@ -103,22 +108,27 @@ def _common(result: Result) -> dict[str, Any]:
                 "correction": b.correction,
                 "theorem": b.theorem,
                 "headline": b.headline,
+                "standing": b.standing,
             }
             for b in result.bounds
+        ],
+        "standings": [
+            (standing, meaning)
+            for standing, meaning in wording.STANDINGS.items()
+            if any(b.standing == standing for b in result.bounds)
         ],
     }
 
 
 def _sections(
-    diagnostics: Mapping[str, Any], words: wording.Words
+    diagnostics: Diagnostics, shown: Presentation
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What the template shows of each drawn section, and the charts' specifications."""
-    from divulge.report.sections import sections  # Altair is slow and only the page needs it
-
-    shown, specifications = [], []
-    for section in sections(words):
+    out, specifications = [], []
+    for section in shown.sections:
+        value = getattr(diagnostics, section.key)
         panels = []
-        for panel in section.panels:
+        for panel in section.panels if value is not None else ():
             drawing = panel.draw(diagnostics)
             if drawing is not None:
                 specification = drawing.to_dict()
@@ -129,35 +139,31 @@ def _sections(
                 told = {"title": panel.title, "caption": panel.caption, "description": described}
                 panels.append({"id": name, **told})
         if panels:
-            value = diagnostics[section.key]
             facts, numbers = section.facts(value), section.numbers(value)
-            shown.append(
+            out.append(
                 {
                     "key": section.key,
                     "title": section.title,
                     "caption": section.caption,
                     "panels": panels,
                     "note": section.note(value),
-                    "facts": wording.shape(facts, words.labels) if facts else None,
-                    "numbers": wording.shape(numbers, words.labels) if numbers else None,
+                    "facts": shape(facts, shown.labels) if facts else None,
+                    "numbers": shape(numbers, shown.labels) if numbers else None,
                     "names": section.names,
                 }
             )
-    return shown, specifications
+    return out, specifications
 
 
-def _checks(
-    diagnostics: Mapping[str, Any], words: wording.Words, drawn: set[str]
-) -> list[dict[str, Any]]:
+def _checks(diagnostics: Diagnostics, shown: Presentation, drawn: set[str]) -> list[dict[str, Any]]:
     """The diagnostics without a chart, those we know first, each as a table."""
-    keys = [k for k in words.checks if k in diagnostics]
-    keys += [k for k in diagnostics if k not in words.checks]
+    held = diagnostics.to_json()
     out = []
-    for key in keys:
-        shape = wording.shape(diagnostics[key], words.labels)
-        if key not in drawn and not shape.empty:
-            title, caption = words.checks.get(key, (wording.label(key, words.labels), ""))
-            out.append({"title": title, "caption": caption, "shape": shape})
+    for key in dict.fromkeys([*shown.checks, *held]):
+        found = shape(held.get(key, {}), shown.labels)
+        if key not in drawn and not found.empty:
+            title, caption = shown.checks.get(key, (label(key, shown.labels), ""))
+            out.append({"title": title, "caption": caption, "shape": found})
     return out
 
 
@@ -167,13 +173,11 @@ def _provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(command, list):
         command = " ".join(str(part) for part in command)
     rest = {k: v for k, v in provenance.items() if k != "command"}
-    return {"command": "" if command is None else str(command), "rest": wording.shape(rest)}
+    return {"command": "" if command is None else str(command), "rest": shape(rest)}
 
 
 def _themed(value: Any) -> Any:
     """The specification with each colour as a CSS variable, so that the page's theme rules it."""
-    from divulge.report.drawing import COLOURS
-
     names = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
 
     def swap(part: Any) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from divulge.report import charts
 from divulge.report.drawing import Drawing
+from divulge.result import Diagnostics, plain
 
 ROWS = 60
 """The longest series that is also shown as a table beside its chart."""
@@ -18,15 +18,19 @@ def no_note(value: Any) -> str:
     return ""
 
 
+def no_table(value: Any) -> None:
+    """The series are too long to be read as a table."""
+
+
 def scalars(value: Any) -> dict[str, Any]:
     """The single numbers and words that came with a chart's series."""
-    given = value if isinstance(value, Mapping) else {}
+    given = {} if isinstance(value, tuple) else value.to_json()
     return {k: v for k, v in given.items() if not isinstance(v, list | Mapping)}
 
 
 def side_by_side(value: Any) -> Any:
     """The series behind a chart as rows of a table, None unless short enough to read."""
-    series = {k: v for k, v in value.items() if isinstance(v, list)}
+    series = {k: v for k, v in value.to_json().items() if isinstance(v, list)}
     edges = series.pop("edges", None)
     if edges:
         series = {"from": edges[:-1], "to": edges[1:], **series}
@@ -36,12 +40,17 @@ def side_by_side(value: Any) -> Any:
     return [dict(zip(series, row, strict=True)) for row in zip(*series.values(), strict=True)]
 
 
+def short(rows: list[Any]) -> Any:
+    """Rows of a table, None if there are too many to read."""
+    return plain(rows) if len(rows) <= ROWS else None
+
+
 @dataclass(frozen=True)
 class Panel:
     """One drawing of a section."""
 
     name: str
-    draw: Callable[[charts.Diagnostics], Drawing | None]
+    draw: Callable[[Diagnostics], Drawing | None]
     title: str = ""
     caption: str = ""
     """How to read this one, where the section's caption does not say."""
@@ -49,9 +58,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """One key of the diagnostics: its heading, how to read it, and what is drawn.
+    """One diagnostic that is drawn: its heading, how to read it, and the numbers behind it.
 
-    The callables get what stands under the key, which may be odd wherever it is not drawn.
+    The callables get the record that stands under the key.
     """
 
     key: str

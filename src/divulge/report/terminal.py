@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from divulge.report import (
-    leakage_text,
-    leakage_words,
-    posterior_text,
-    synthetic_text,
-    synthetic_words,
-    wording,
-)
-from divulge.report.console import Screen, escape
-from divulge.report.shared_words import ROUNDED_UP
-from divulge.result import Bound, Result, plain
+from divulge.report.console import Screen, escape, two_columns
+from divulge.report.presentation import presentation
+from divulge.report.wording import ROUNDED_UP, STANDINGS
+from divulge.result import Bound, Posterior, Result
+from divulge.result.of_posterior import AtDelta, Quantiles
 from divulge.text import rounding
 
 
@@ -47,17 +41,22 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
         table.add_column("correction", no_wrap=True)
     table.add_column("confidence", justify="right", no_wrap=True)
     table.add_column("method", overflow="fold")
+    table.add_column("standing", no_wrap=True)
     for b in bounds:
         name = escape(parameter_name(b)) + (" *" if b.headline else "")
         middle = [escape(b.correction)] if corrected else []
+        sure = rounding.share(b.confidence)
         table.add_row(
-            name, value_text(b.value), *middle, rounding.share(b.confidence), escape(b.method)
+            name, value_text(b.value), *middle, sure, escape(b.method), escape(b.standing)
         )
     console.print(table)
     if any(b.headline for b in bounds):
         console.print(
             "* what a verdict rests on, named beforehand; the others each hold on their own"
         )
+    for standing, meaning in STANDINGS.items():
+        if any(b.standing == standing for b in bounds):
+            console.print(f"{standing}: {meaning}")
     stated = [b for b in bounds if b.headline] if corrected else list(bounds)
     for method in dict.fromkeys(b.method for b in stated):
         theorem = next(b.theorem for b in stated if b.method == method)
@@ -85,57 +84,50 @@ def print_result(result: Result, console: Console | None = None) -> None:
         open_ = verdict.status == "cannot conclude"
         heading = "Bounds whose assumptions do not stand" if open_ else "Lower bounds"
         print_bounds(result.bounds, heading=heading, console=console)
-    said = synthetic_text.print_synthetic(result, console)
-    if result.posterior:
-        print_posterior(plain(result.posterior), console)
-    said |= leakage_text.print_leakage(result, console)
+    shown = presentation(result.game)
+    said = shown.lines(result, console)
+    if result.posterior is not None:
+        print_posterior(result.posterior, console)
     for title, content in (("Measured", result.measurements), ("Trials", result.trials)):
         if set(content) - said:
             console.print(f"\n[bold]{title}[/bold]")
-            table = Table(box=None, pad_edge=False, show_header=False)
-            table.add_column(overflow="fold")
-            table.add_column(overflow="fold")
-            for key, value in content.items():
-                if key not in said:
-                    name = escape(_name(str(key), result.game))
-                    table.add_row(name, escape(_plain(value, key in ROUNDED_UP)))
-            console.print(table)
+            rows = (
+                (shown.names.get(key, str(key).replace("_", " ")), _plain(value, key in ROUNDED_UP))
+                for key, value in content.items()
+                if key not in said
+            )
+            console.print(two_columns(rows))
+    found = result.diagnostics
     remarks = (
-        (plain(result.diagnostics.get("subset")) or {}).get("sentence"),
-        (plain(result.diagnostics.get("seeds")) or {}).get("sentence"),
-        wording.agreement(plain(result.diagnostics.get("proxy"))),
-        wording.replays(plain(result.diagnostics.get("repetitions"))),
+        found.subset.sentence if found.subset else "",
+        found.seeds.sentence if found.seeds else "",
+        *shown.remarks(found),
     )
     for place, remark in enumerate(filter(None, remarks)):
         console.print(f"{'' if place else chr(10)}{escape(remark)}")
 
 
-def print_posterior(posterior: Mapping[str, Any], console: Console) -> None:
+def print_posterior(posterior: Posterior, console: Console) -> None:
     """Quantiles of what is probable under the priors; never called a bound."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("posterior", overflow="fold")
     for name in ("5%", "median", "95%"):
         table.add_column(name, justify="right", no_wrap=True)
-    found = 0
-    for name, values in posterior_text.posterior_rows(posterior):
-        low, middle, high = values
-        shown = (rounding.at_least(low), rounding.at_least(middle), rounding.at_most(high))
-        table.add_row(escape(name), *shown)
-        found += 1
-    if not found:
-        return
+    for one in posterior.by_delta or (posterior,):
+        for name, found in _quantiles(one):
+            if found.q05 is not None and found.q50 is not None and found.q95 is not None:
+                low, middle = rounding.at_least(found.q05), rounding.at_least(found.q50)
+                table.add_row(name, low, middle, rounding.at_most(found.q95))
     console.print("\n[bold]Probable under the priors[/bold]")
     console.print(table)
     console.print("Credible intervals rest on the priors. They are not confidence bounds.")
 
 
-_NAMES = {"gdp_equivalent_epsilon": "gdp equivalent epsilon (if Gaussian; no bound)"}
-
-
-def _name(key: str, game: str) -> str:
-    own = {"synthetic": synthetic_words.NAMES, "leakage": leakage_words.LABELS}
-    names = own.get(game, _NAMES)
-    return names.get(key, key.replace("_", " "))
+def _quantiles(one: Posterior | AtDelta) -> Iterator[tuple[str, Quantiles]]:
+    place = f" at delta {one.delta:g}"
+    yield f"epsilon{place}", one.epsilon
+    yield "strength of the attacks", one.strength
+    yield f"epsilon{place}, if every attack were the strongest", one.if_strongest_attack
 
 
 def _plain(value: Any, up: bool = False) -> str:

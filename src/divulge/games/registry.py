@@ -1,0 +1,117 @@
+"""Every game by its name: the built-in ones, and those of other packages.
+
+A package adds a game by an entry point of the group ``divulge.games`` whose name is the game's and
+whose value is a ``Game``. Nothing of a game is imported before it is asked for, and a package that
+cannot be used is named in a warning and left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from divulge.errors import InputError
+
+GROUP = "divulge.games"
+
+
+@dataclass(frozen=True)
+class Game:
+    """Where a game lives: each place is ``module:name``, imported on first use; empty for none."""
+
+    name: str
+    function: str
+    """What plays it and returns a Result."""
+    command: str = ""
+    """Its command, a function or a group of commands for typer."""
+    presentation: str = ""
+    """How the report and the terminal show it."""
+
+    def load(self, part: str) -> Any:
+        """The function, the command or the presentation; None where there is none."""
+        place = getattr(self, part)
+        if not place:
+            return None
+        module, _, name = place.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except Exception as error:  # another package's module may fail in any way
+            raise InputError(
+                f"Cannot load the {part} of the game {self.name!r} from {place!r}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+
+def _built_in(name: str, function: str = "", command: str = "command") -> Game:
+    return Game(
+        name,
+        f"divulge.games.{name}:{function or name}",
+        f"divulge.cli.{name}:{command}",
+        f"divulge.report.{name}:PRESENTATION",
+    )
+
+
+BUILT_IN = (
+    _built_in("membership"),
+    _built_in("attribute"),
+    _built_in("synthetic"),
+    _built_in("retraining"),
+    _built_in("leakage"),
+    _built_in("canaries", "audit", "app"),
+)
+BY_NAME = {game.name: game for game in BUILT_IN}
+
+
+def games() -> tuple[Game, ...]:
+    """All games, the built-in ones first; a warning for each that cannot be used."""
+    found = dict(BY_NAME)
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, _package(e))):
+        try:
+            if entry.name in found:
+                raise InputError(
+                    f"The game {entry.name!r} of {_package(entry)} is left out: another game has "
+                    "that name."
+                )
+            found[entry.name] = _load(entry)
+        except InputError as problem:
+            warnings.warn(str(problem), stacklevel=2)
+    return tuple(found.values())
+
+
+def find(name: str) -> Game | None:
+    """The game of that name, or None; other packages are asked last."""
+    return BY_NAME.get(name) or next((game for game in games() if game.name == name), None)
+
+
+def presentation(name: str) -> Any:
+    """How a game is shown, or None: a result may come from a game that is not installed here."""
+    game = find(name)
+    try:
+        return None if game is None else game.load("presentation")
+    except InputError as problem:
+        if name in BY_NAME:
+            raise
+        warnings.warn(str(problem), stacklevel=2)
+        return None
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"the package {entry.dist.name!r}" if entry.dist is not None else "an unknown package"
+
+
+def _load(entry: EntryPoint) -> Game:
+    where = f"the game {entry.name!r} of {_package(entry)}"
+    try:
+        game = entry.load()
+    except Exception as error:  # another package's module may fail in any way
+        raise InputError(f"Cannot load {where}: {type(error).__name__}: {error}") from error
+    if not isinstance(game, Game):
+        raise InputError(f"Cannot use {where}: it is not a Game but {type(game).__name__}.")
+    if game.name != entry.name:
+        raise InputError(
+            f"Cannot use {where}: it calls itself {game.name!r}. Both names must be the same."
+        )
+    return game
