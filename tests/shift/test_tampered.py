@@ -14,8 +14,9 @@ from scipy.special import expit
 from divulge.bounds.choice import price
 from divulge.bounds.counting import zero_run_p_value
 from divulge.mechanisms import RandomisedResponse
-from divulge.proof.corrections import audit
+from divulge.proof.corrections import correct
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.shift import tampered
 
 
@@ -84,9 +85,7 @@ def test_the_rows_state_the_theorem_and_prove_more_than_the_discount_for_curves(
         truth=truth, raw=evidence, score=evidence, log_odds=prior, coin=0.0,
         order=np.arange(6000), learned=600, bet_score=evidence, bet_log_odds=prior,
     )  # fmt: skip
-    found = audit(
-        prepared, deltas=(1e-5,), error=0.1, corrections=("conditional", "signed"), rng=rng
-    )
+    found = correct(prepared, Rule((1e-5,), 0.1, ("conditional", "signed")), rng)
     at_delta = {b.correction: b for b in found.bounds if b.delta == 1e-5}
     for bound in at_delta.values():
         assert bound.method == "zero-run"

@@ -152,7 +152,7 @@ def calibrated(
             centred_ranks(rest.score), max(1, round(_FALLBACK_SHARE * len(rest))), rng
         )
         return count_correct(guess, rest.truth)
-    teach = learning.stacked(known.score.reshape(size, -1), known.truth, known.log_odds)
+    teach = learning.stacked(known.score.reshape(size, -1), known.truth, known.prior)
     evidence = teach(rest.score.reshape(len(rest), -1))
     accuracy = np.sort(expit(np.abs(evidence)))[::-1]
     guesses = choose_guesses(accuracy, target=target, error=error)

@@ -24,10 +24,11 @@ from divulge.posterior import mesh as meshes
 from divulge.posterior.exact import Posterior, log_prior, of_likelihood, posterior
 from divulge.posterior.likelihood import tabulate
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
-from divulge.proof.provenance import DELTAS, versions
+from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Array, Progress
 from divulge.work.threads import single
+from divulge.work.versions import versions
 
 STRONGEST = StrengthPrior(fixed=1.0)
 ALTERNATIVES: tuple[tuple[EpsilonPrior, StrengthPrior], ...] = (

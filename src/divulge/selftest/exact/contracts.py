@@ -14,6 +14,7 @@ from divulge.bounds import choice, error_rates, guessing, recursion
 from divulge.proof import corrections
 from divulge.proof.bootstrap import bootstrap
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
@@ -164,15 +165,10 @@ def headline(error: float) -> list[float]:
         allowance_mu=allowance,
     )
     deltas = (1e-5, 1e-3)
-    found = corrections.audit(
-        prepared,
-        deltas=deltas,
-        error=error,
-        corrections=("balanced", "prior"),
-        rng=np.random.default_rng(8),
-    )
+    rule = Rule(deltas, error, ("balanced", "prior"))
+    found = corrections.correct(prepared, rule, np.random.default_rng(8))
     shares = {b.method == "betting": 1.0 - b.confidence for b in found.bounds if b.headline}
-    counts, bet = found.balanced, found.bet
+    counts, bet = found.counts, found.bet
     assert counts is not None
     assert bet is not None
     out = [sum(shares.values()) / error, bet.error * 2.0 / error]
