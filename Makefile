@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint browser catboost models mst language dpsgd endpoints clusters selftest mutations benchmarks experiments fashion text peers clean
+.PHONY: demo test lint browser catboost models mst language dpsgd endpoints clusters selftest mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -75,6 +75,11 @@ selftest: $(VENV)/.developing
 # Errors put into the code on purpose, in memory: which of them does the self-test convict?
 mutations: $(VENV)/.developing
 	$(BIN)/python -m pytest -m slow -s tests/selftest/test_mutations.py
+
+# Checks before every commit, by the tools of the virtual environment.
+hooks: $(VENV)/.developing
+	$(PIP) install pre-commit
+	$(BIN)/pre-commit install
 
 benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
