@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.data.features import Features
-from divulge.games.attribute.compared import Attack
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
@@ -52,7 +52,7 @@ def power(size: int = 20_000, games: int = 5) -> None:
                 audit_records(
                     records(NoisyLabels(epsilon=epsilon), size, seed),
                     Rule(error=0.1, repetitions=replays),
-                    Attack(score),
+                    ValueAttack(score),
                     proxy_exact=True,
                     seed=seed,
                     compare=False,

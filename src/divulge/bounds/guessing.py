@@ -100,8 +100,8 @@ def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Gu
     above = (confidence > least) | (confidence < -least)
     tied = (confidence == least) | (confidence == -least)
     surest = int(above.sum())
-    luck = [rng.random(part.stop - part.start)[tied[part]] for part in slices(confidence.size)]
-    first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")
+    uniforms = [rng.random(part.stop - part.start)[tied[part]] for part in slices(confidence.size)]
+    first = np.argsort(np.concatenate([np.zeros(0), *uniforms]), kind="stable")
     chosen = np.flatnonzero(tied)[first[: guesses - surest]]
     fair = [rng.random(p.stop - p.start)[max(0, surest - p.start) :] for p in slices(guesses)]
     coin = np.where(np.concatenate([np.zeros(0), *fair]) < 0.5, 1, -1)

@@ -16,7 +16,7 @@ from divulge.errors import CannotConclude
 from divulge.proof.prepared import CHECKED, ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, Prepared
 from divulge.proof.rule import Rule
 from divulge.shift import combine, robust
-from divulge.shift.sources import Fit, SimpleLearner, Source
+from divulge.shift.sources import Fit, PropensitySource, SimpleLearner
 from divulge.shift.stack import fit_propensity
 from divulge.text.rounding import at_most, short
 from divulge.trials import Trials
@@ -100,17 +100,17 @@ def _vouched(trials: Trials, score: Floats, order: Places, learned: int) -> Prep
 
 def _taught(
     trials: Trials, rule: Rule, features: Array, truth: Array
-) -> tuple[Source, Array, Array, dict[str, Any]]:
+) -> tuple[PropensitySource, Array, Array, dict[str, Any]]:
     """Who fits the log-odds; features and truths of the trials and, below, of held-out records."""
     if trials.log_odds is not None:
-        return Source(given=trials.log_odds), features, truth, {}
+        return PropensitySource(given=trials.log_odds), features, truth, {}
     fit: Fit = fit_propensity
     said: dict[str, Any] = {}
     if rule.estimator != "auto":
         fit = SimpleLearner(rule.estimator, rule.calibration)
         said = {"learner": rule.estimator, "calibration": rule.calibration}
     if trials.heldout is None:
-        return Source(fit), features, truth, said
+        return PropensitySource(fit), features, truth, said
     x, kinds = trials.heldout
     fewest = int(min((kinds > 0.0).sum(), (kinds < 0.0).sum()))
     if fewest < LEAST_HELD_OUT:
@@ -121,7 +121,7 @@ def _taught(
     rows = np.arange(truth.size, truth.size + kinds.size)
     said["heldout"] = int(kinds.size)
     both = np.concatenate([features, x]), np.concatenate([truth, kinds])
-    return Source(fit, heldout=rows), *both, said
+    return PropensitySource(fit, heldout=rows), *both, said
 
 
 def _guarded(

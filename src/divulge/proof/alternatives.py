@@ -38,8 +38,8 @@ class Replayed:
     """What replays of the coin flips prove, and how it came about."""
 
     trials: Alternatives = field(repr=False)
-    plan: replay.Plan = field(repr=False)
-    played: replay.Played = field(repr=False)
+    plan: replay.Stakes = field(repr=False)
+    played: replay.Replays = field(repr=False)
     epsilon: float
     """From the bets of all replays, before any deduction."""
     epsilon_alone: Array = field(repr=False)

@@ -27,7 +27,7 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Kept:
+class OneDraw:
     """What is kept of every draw: no record, no trial."""
 
     seed: int
@@ -38,13 +38,13 @@ class Kept:
     c_lb: float | None
 
     @classmethod
-    def of(cls, seed: int, proof: Proof) -> Kept:
+    def of(cls, seed: int, proof: Proof) -> OneDraw:
         """Of one draw."""
         e_values = None if proof.bet is None else proof.bet.e_values
         return cls(seed, proof.bounds, proof.smaller, e_values, proof.prepared.c_lb)
 
 
-def combined(kept: Sequence[Kept | None], first: Proof, error: float) -> Proof:
+def combined(kept: Sequence[OneDraw | None], first: Proof, error: float) -> Proof:
     """What all seeds prove together, in the place of what the first that concludes proves."""
     sound = [k for k in kept if k is not None]
     bounds = tuple(_together(b, sound, len(kept), error / 2.0) for b in first.bounds)
@@ -55,7 +55,7 @@ def combined(kept: Sequence[Kept | None], first: Proof, error: float) -> Proof:
     return replace(first, bounds=bounds, prepared=prepared)
 
 
-def concludes(kept: Sequence[Kept | None]) -> bool:
+def concludes(kept: Sequence[OneDraw | None]) -> bool:
     """Whether more than half of the seeds allow a conclusion."""
     return sum(p is not None for p in kept) >= rules.majority(len(kept))
 
@@ -69,7 +69,7 @@ def _values(bound: Bound, bounds: Sequence[Sequence[Bound]]) -> list[float]:
     return [max((b.value for b in own if _key(b) == _key(bound)), default=0.0) for own in bounds]
 
 
-def _together(bound: Bound, sound: Sequence[Kept], seeds: int, error: float) -> Bound:
+def _together(bound: Bound, sound: Sequence[OneDraw], seeds: int, error: float) -> Bound:
     if bound.method == "betting":
         curves = [p.e_values for p in sound if p.e_values is not None]
         value, rule = rules.mean_bound(curves, error, seeds=seeds), f"mean e-value of {seeds} seeds"
@@ -81,7 +81,7 @@ def _together(bound: Bound, sound: Sequence[Kept], seeds: int, error: float) -> 
 
 
 def spread(
-    kept: Sequence[Kept | None], bounds: Sequence[Bound], seed: int, error: float
+    kept: Sequence[OneDraw | None], bounds: Sequence[Bound], seed: int, error: float
 ) -> dict[str, Any]:
     """The headline bounds of each seed alone: least, median and largest, beside the combination."""
     sound = [p for p in kept if p is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.data.features import Features
-from divulge.games.attribute.compared import Attack
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
@@ -58,7 +58,7 @@ class LabelAudit:
                 repetitions=self.replays,
                 tau=self.table.tau if self.how == "tau" else None,
             ),
-            Attack(self.score),
+            ValueAttack(self.score),
             proxy_exact=self.how == "exact",
             seed=int(rng.integers(2**31)),
             compare=False,

@@ -99,9 +99,9 @@ class Tampered:
         prior = self.shift * rng.standard_normal(self.trials)
         game = self.mechanism.sample(self.trials, rng, prior)
         evidence = np.asarray(self.mechanism.evidence(game.score), dtype=float)
-        luck = rng.random(self.trials)
+        uniforms = rng.random(self.trials)
         return tampered.proved(
-            evidence, game.truth, prior, luck, self.delta, error, rng, signed=self.signed
+            evidence, game.truth, prior, uniforms, self.delta, error, rng, signed=self.signed
         )
 
 

@@ -137,7 +137,7 @@ def same_coins(error: float) -> float:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedShift:
     """Shift that has to be estimated: what the blind baseline proves, or what the audit claims."""
 
     table: Shifted
@@ -246,7 +246,7 @@ def cases() -> Iterator[Case | Check]:
         "membership, allowance",
         "headline",
         "estimated, 1200 rows",
-        Fitted(Shifted("cluster", columns=30), 1200, "headline"),
+        FittedShift(Shifted("cluster", columns=30), 1200, "headline"),
         share=FITTED_SHARE,
         mechanism=Shifted("cluster", columns=30).name,
     )
@@ -254,7 +254,7 @@ def cases() -> Iterator[Case | Check]:
         "blind baseline, c_lb",
         "c_lb",
         "estimated, 600 rows",
-        Fitted(Shifted("none"), 600, "c_lb"),
+        FittedShift(Shifted("none"), 600, "c_lb"),
         share=FITTED_SHARE,
         mechanism=Shifted("none").name,
     )

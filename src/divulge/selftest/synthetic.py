@@ -23,7 +23,7 @@ WHOLE_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Recall:
+class RecallPlay:
     """One test of PANORAMIA with the best possible baseline or attack."""
 
     generator: KnownGenerator
@@ -165,7 +165,7 @@ def _recall(generator: KnownGenerator, trials: int, rule: str, attack: bool, qui
         delta=None,
         mechanism=generator.name,
         setting=f"m={trials}",
-        play=Recall(generator, trials, rule, attack),
+        play=RecallPlay(generator, trials, rule, attack),
         truth=generator.c + (generator.epsilon if attack else 0.0),
         quick=quick,
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.shift.pooling import Pool, fit_pool, log_probabilities, one_hot
+from divulge.shift.pooling import Pooled, fit_pool, log_probabilities, one_hot
 from divulge.types import Array, Index
 from divulge.work.threads import Sized
 
@@ -116,7 +116,7 @@ def fit_values(
     tail: Index,
     rng: np.random.Generator,
     *more: Array,
-) -> tuple[Array, Pool]:
+) -> tuple[Array, Pooled]:
     """The corrected proxy: out of fold on the head, fitted on the head for the tail.
 
     ``codes`` are read for the head only. ``more`` are further models of the value (the student, or

@@ -20,7 +20,7 @@ from divulge.bounds.repeated import bet_epsilon, count_bound
 from divulge.data.features import Features
 from divulge.errors import InputError
 from divulge.games import attribute as attribute_
-from divulge.games.attribute.compared import Attack
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import attribute, audit_records
 from divulge.games.attribute.read import Records, read_records
 from divulge.mechanisms.labelled import NoisyLabels
@@ -369,7 +369,7 @@ def test_every_bound_is_at_half_of_the_error():
     head, tail = np.arange(300), np.arange(300, 2000)
     priors = vouched(log_proxy, drawn.proxy, head, tail)
     game = prove(
-        Attack().trials(drawn.codes, log_target, priors),
+        ValueAttack().trials(drawn.codes, log_target, priors),
         Rule((1e-5,), 0.1, repetitions=4),
         np.random.default_rng(0),
     )
@@ -409,8 +409,8 @@ def test_balancing_and_trimming_by_hand():
     shown = np.zeros(5, dtype=np.uint8)
     evidence = np.array([[1.0], [2.0], [-3.0], [4.0], [0.0]])
     log_odds = np.array([[0.0], [1.0], [1.0], [9.0], [-1.0]])
-    luck = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
-    kept = compiled.kept_evidence(true, shown, evidence, log_odds, luck, 1.5)
+    uniforms = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
+    kept = compiled.kept_evidence(true, shown, evidence, log_odds, uniforms, 1.5)
     # the third goes with the prior and is thinned out, the fourth lies beyond the trim
     assert kept.tolist() == [1.0, -2.0, 0.0]
     assert count_top(kept, 1, np.random.default_rng(0)) == Counts(3, 1, 0)

@@ -27,7 +27,7 @@ _LEAST_COMPARED = 50
 
 
 @dataclass(frozen=True)
-class Attack:
+class ValueAttack:
     """How a value shown is scored."""
 
     score: str = LIKELIHOOD_RATIO
@@ -35,7 +35,7 @@ class Attack:
     """The t of the published score."""
 
     @property
-    def other(self) -> Attack:
+    def other(self) -> ValueAttack:
         """The score that it is compared with."""
         name = PUBLISHED if self.score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
         return replace(self, score=name)
@@ -57,7 +57,7 @@ def compared(
     log_target: Array,
     log_proxy: Array,
     proof: Replayed,
-    attack: Attack,
+    attack: ValueAttack,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from divulge.bounds import betting
 from divulge.curves import Gaussian
-from divulge.games.attribute.compared import Attack, tau_curve
+from divulge.games.attribute.compared import ValueAttack, tau_curve
 from divulge.games.attribute.proxy_quality import (
     less_sure,
     proxy_quality,
@@ -45,7 +45,7 @@ class Context:
     """What is known before the audit."""
 
     records: Records
-    attack: Attack
+    attack: ValueAttack
     rule: Rule
     provenance: Mapping[str, Any]
 

@@ -19,7 +19,7 @@ from divulge.attacks.shown_value import LIKELIHOOD_RATIO, SCORES
 from divulge.data.arranged import rows_named
 from divulge.errors import CannotConclude, InputError, require, require_seed
 from divulge.games.attribute import findings
-from divulge.games.attribute.compared import Attack, compared
+from divulge.games.attribute.compared import ValueAttack, compared
 from divulge.games.attribute.read import Records, read_records
 from divulge.proof.prove import prove
 from divulge.proof.rule import DELTAS, Rule
@@ -32,7 +32,7 @@ from divulge.work.versions import versions
 
 REPETITIONS = 20
 DEFAULT = Rule(repetitions=REPETITIONS)
-ATTACK = Attack()
+ATTACK = ValueAttack()
 LEAST_TRUSTED = 20
 LEAST_RECORDS = 400
 """Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
@@ -100,7 +100,7 @@ def attribute(
         return audit_records(
             records,
             rule,
-            Attack(score, power),
+            ValueAttack(score, power),
             proxy_exact=proxy_exact,
             seed=rng,
             command=command,
@@ -112,7 +112,7 @@ def attribute(
 def audit_records(
     records: Records,
     rule: Rule = DEFAULT,
-    attack: Attack = ATTACK,
+    attack: ValueAttack = ATTACK,
     *,
     proxy_exact: bool = False,
     seed: int = 0,

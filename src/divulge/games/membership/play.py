@@ -152,7 +152,7 @@ def audit_pools(
         "versions": versions(),
         "inputs": list(pools.inputs),
     }
-    kept: list[seeds_.Kept | None] = []
+    kept: list[seeds_.OneDraw | None] = []
     first, failed = None, None
     for k in range(seeds):
         rng = np.random.default_rng(seed + k)
@@ -163,7 +163,7 @@ def audit_pools(
             failed = failed or state.no_conclusion(context, str(reason))
             kept.append(None)
             continue
-        kept.append(seeds_.Kept.of(seed + k, proof))
+        kept.append(seeds_.OneDraw.of(seed + k, proof))
         first = first or (context, trials, proof, rng)
     if first is None or not seeds_.concludes(kept):
         assert failed is not None

@@ -89,16 +89,16 @@ def tampered(error: float) -> np.ndarray:
 
 
 def tampered_count(error: float) -> list[float]:
-    """The same by counting: luck at every height, one guess at a time."""
-    luck = np.asarray((np.arange(2000) + 0.5) / 2000.0, dtype=np.float64)
+    """The same by counting: uniforms at every height, one guess at a time."""
+    uniforms = np.asarray((np.arange(2000) + 0.5) / 2000.0, dtype=np.float64)
     out = []
     for log_odds in (-2.0, -0.5, 0.5, 2.0):
         for guess in (1.0, -1.0):
-            same = np.full(luck.size, guess)
+            same = np.full(uniforms.size, guess)
             counts = conditional.tampered_counts(
-                same, same, np.full(luck.size, log_odds), luck, signed=True
+                same, same, np.full(uniforms.size, log_odds), uniforms, signed=True
             )
-            kept = (counts.correct - 1) / luck.size  # luck comes in steps
+            kept = (counts.correct - 1) / uniforms.size  # uniforms comes in steps
             out.append(kept * math.exp(guess * log_odds))
     return out
 
