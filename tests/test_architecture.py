@@ -27,6 +27,7 @@ LEVEL = {
     "result_form": 0.5,
     "stored": 0.5,
     "threads": 0.5,
+    "bins": 0.7,
     "tables": 1,
     "result": 1,
     "trials": 1,

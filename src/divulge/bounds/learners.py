@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from divulge.bins import Binned
 from divulge.errors import require
-from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Predict: TypeAlias = Callable[[Array], Array]
@@ -133,7 +133,7 @@ def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
         random_state=0,
     )
     weights = _balancing_weights(truths, log_odds)
-    model = Sized(boosted).fit(features, truths > 0.0, sample_weight=weights)
+    model = Binned(boosted).fit(features, truths > 0.0, sample_weight=weights)
     revealed = truths.size
     return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.bins import Binned
 from divulge.shift.pool import Pool, fit_pool, log_probabilities, one_hot
-from divulge.threads import Sized
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -194,7 +194,7 @@ def _boosted(
         early_stopping=False,
         random_state=seed,
     )
-    model = Sized(boosting).fit(shown, codes, sample_weight=weight)
+    model = Binned(boosting).fit(shown, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, x, classes)
 
 
