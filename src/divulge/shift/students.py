@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from divulge.bounds.bins import Binned
 from divulge.shift.pooling import Pooled, fit_pool, log_probabilities, one_hot
 from divulge.types import Array, Index
-from divulge.work.threads import Sized
 
 FOLDS = 3
 FIT_PAIRS = 120_000
@@ -191,7 +191,7 @@ def _boosted(
         early_stopping=False,
         random_state=seed,
     )
-    model = Sized(boosting).fit(shown, codes, sample_weight=weight)
+    model = Binned(boosting).fit(shown, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, x, classes)
 
 

@@ -19,7 +19,7 @@ from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import bet_epsilon, count_bound
 from divulge.data.features import Features
 from divulge.errors import InputError
-from divulge.games import attribute as attribute_
+from divulge.games.attribute import play as attribute_
 from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import attribute, audit_records
 from divulge.games.attribute.read import Records, read_records
