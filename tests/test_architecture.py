@@ -63,6 +63,18 @@ def test_imports_point_one_way(path):
         assert LEVEL[other] < LEVEL[own], f"{path.name} ({own}) imports {other}"
 
 
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_game_imports_another(path):
+    parts = path.relative_to(SOURCE).parts
+    if parts[0] != "games" or len(parts) < 3:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+            others = [n.split(".")[2] for n in names if n.startswith("divulge.games.")]
+            assert set(others) <= {parts[1]}, f"{path.name} imports {others}"
+
+
 def test_no_junk_drawer():
     assert not [p for p in modules() if p.stem in ("utils", "misc", "helpers", "common")]
 

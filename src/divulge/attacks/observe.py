@@ -64,7 +64,7 @@ def observe(
     With ``outside`` no model trained on any of them, as is the case for a population sample.
     """
     question.check(frame, where, outside=outside)
-    target = _spared(opened(question.target, "the model"), needs)
+    target = _spared(open_model(question.target, "the model"), needs)
     answers = _asked(question, target, frame, where, progress)
     labels = None
     if answers.log_probabilities is not None and question.label is not None:
@@ -100,7 +100,7 @@ def _spared(model: Model, needs: Collection[str]) -> Model:
     return model
 
 
-def opened(model: Any, name: str) -> Model:
+def open_model(model: Any, name: str) -> Model:
     """A model that can be asked; a Source is opened, once per process."""
     return adapt(model.open() if hasattr(model, "open") else model, name)
 
@@ -122,7 +122,7 @@ def _beside(
     needs: Collection[str],
 ) -> Answers:
     """The answers of a further model, its classes in the order of the target's."""
-    model = _spared(opened(given, f"the {role} model"), needs)
+    model = _spared(open_model(given, f"the {role} model"), needs)
     if model.gives != target.gives:
         raise InputError(
             f"The {role} model gives {model.gives}, the target {target.gives}: they must give the "

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from divulge.attacks import registry
 from divulge.attacks.base import losses as of_answers
-from divulge.attacks.observe import Question, opened
+from divulge.attacks.observe import Question, open_model
 from divulge.attacks.table import attacked
 from divulge.data import tables
 from divulge.data.arranged import arranged
@@ -70,7 +70,7 @@ def _attacked(
     text: str | None,
     given: npt.NDArray[Any] | None,
 ) -> tuple[Array, tuple[str, ...]]:
-    target = opened(model, "the model")
+    target = open_model(model, "the model")
     if target.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     question = Question(target, tuple(features), label, text)
@@ -92,7 +92,7 @@ def losses(
     text: str | None = None,
 ) -> Array:
     """The model's loss per record: at its label, per token of its text, or as a callable says."""
-    asked = opened(model, "the model")
+    asked = open_model(model, "the model")
     if asked.gives == "probabilities" and label is None:
         raise InputError("A model with predict_proba needs the label column it predicts.")
     found = np.empty(len(frame))
@@ -109,7 +109,7 @@ def losses(
 
 def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Array, list[Any]]:
     """A classifier's probabilities of the records, one column per class, and the classes."""
-    asked = opened(model, "the model")
+    asked = open_model(model, "the model")
     found = base.ask(asked, base.shown(asked, frame, features, None, "the table"))
     if found.log_probabilities is None:
         raise InputError(f"{asked.name} gives no probability per class, but {asked.gives}.")

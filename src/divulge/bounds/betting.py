@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from divulge.bounds import learning as _learners
 from divulge.errors import require, require_probability
-from divulge.result.shared import Wealth
 from divulge.types import Array, slices
 
 GRID_STEP = 0.01
@@ -65,16 +64,6 @@ class BettingResult:
     def running_bound(self) -> tuple[npt.NDArray[np.int64], Array]:
         """(revealed trials, bound) after each block, to be plotted."""
         return self.blocks, np.array([self.running(int(n)) for n in self.blocks])
-
-    def drawn(self) -> Wealth:
-        """How the evidence grew, as the report draws it."""
-        revealed, running = self.running_bound()
-        return Wealth(
-            trials=revealed.tolist(),
-            wealth=self.wealth.tolist(),
-            epsilon=running.tolist(),
-            goal=1.0 / self.error,
-        )
 
 
 @dataclass(frozen=True)

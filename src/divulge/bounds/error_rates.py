@@ -70,6 +70,7 @@ def state(
             theorem=THEOREM,
             assumptions=assumptions,
             headline=True,
+            standing="proved",
         )
         for delta in deltas
     )

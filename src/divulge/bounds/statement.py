@@ -59,6 +59,7 @@ def state_bounds(
                 theorem=THEOREMS["tau" if tau > 0.0 else "recursion"],
                 assumptions=assumptions,
                 headline=True,
+                standing="proved",
             )
         )
     for delta in deltas:
@@ -75,6 +76,7 @@ def state_bounds(
                 theorem=THEOREMS["tau" if tau > 0.0 else chosen],
                 assumptions=assumptions,
                 headline=not bounds,
+                standing="proved",
             )
         )
     return bounds

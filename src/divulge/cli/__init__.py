@@ -19,6 +19,7 @@ from divulge.cli import (
     membership,
     report,
     retraining,
+    schema,
     score,
     selftest,
     synthetic,
@@ -64,6 +65,7 @@ app.command("demo")(failures.guarded(demo.command))
 app.command("attacks")(failures.guarded(attacks.command))
 app.command("check")(failures.guarded(check.command))
 app.command("report")(failures.guarded(report.command))
+app.command("schema")(failures.guarded(schema.command))
 app.command("bound")(failures.guarded(bound.command))
 app.command("selftest")(failures.guarded(selftest.command))
 

@@ -69,7 +69,7 @@ def command(
     """
     from divulge.games.synthetic.play import synthetic
     from divulge.models.identity import identity
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
     output.check(

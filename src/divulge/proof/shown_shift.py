@@ -7,19 +7,19 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.data.features import Features
-from divulge.proof import corrections
-from divulge.proof.prepared import Prepared
+from divulge.proof.corrections import Proof
 from divulge.result.shared import Balance, Overlap
 from divulge.types import Array, slices
 
 _BINS = 20
 
 
-def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> Overlap:
+def overlap(proof: Proof) -> Overlap:
     """Histograms of the propensity of members and non-members, before and after balancing."""
+    prepared = proof.prepared
     edges = np.linspace(0.0, 1.0, _BINS + 1)
     kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
+    kept[proof.kept] = True
     counts = np.zeros((4, _BINS), dtype=np.int64)
     for part in slices(kept.size):
         log_odds = prepared.log_odds[part]
@@ -34,19 +34,18 @@ def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> Ove
         nonmembers=counts[1].tolist(),
         members_kept=counts[2].tolist(),
         nonmembers_kept=counts[3].tolist(),
-        share_within=share,
+        share_within=prepared.overlap,
         trim=prepared.trim,
     )
 
 
-def balance(
-    features: Features, prepared: Prepared, audited: corrections.Audit
-) -> tuple[Balance, ...] | None:
+def balance(features: Features, proof: Proof) -> tuple[Balance, ...] | None:
     """Standardised mean differences of the features before and after balancing."""
     if not features.names:
         return None
+    prepared = proof.prepared
     kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
+    kept[proof.kept] = True
     kept &= prepared.inside(prepared.log_odds)
 
     def difference(mask: npt.NDArray[np.bool_]) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from divulge.bounds import guessing
 from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
+from divulge.proof.prepared import KNOWN
 from divulge.result import Bound
 
 _SOURCE = {
@@ -51,4 +52,10 @@ def bound(
         assumptions=(*assumptions, HONEST_GUESSES),
         correction=correction,
         headline=headline,
+        standing=standing(assumptions),
     )
+
+
+def standing(assumptions: tuple[str, ...]) -> str:
+    """Proved under propensities that the user vouches for; fitted ones, and none, are estimates."""
+    return "proved" if KNOWN in assumptions else "estimated"

@@ -146,13 +146,13 @@ def log_loss(diagnostics: Diagnostics) -> Drawing | None:
 def replays_epsilon(diagnostics: Diagnostics) -> Drawing | None:
     """The bound on epsilon in every replay of the coin flips."""
     given = diagnostics.repetitions
-    return given and _replays("epsilon", given.epsilon, given.combined_epsilon)
+    return None if given is None else _replays("epsilon", given.epsilon, given.combined_epsilon)
 
 
 def replays_mu(diagnostics: Diagnostics) -> Drawing | None:
     """The bound on mu in every replay of the coin flips."""
     given = diagnostics.repetitions
-    return given and _replays("mu", given.mu, given.combined_mu)
+    return None if given is None else _replays("mu", given.mu, given.combined_mu)
 
 
 def _replays(parameter: str, series: Series, combined: Number) -> Drawing | None:

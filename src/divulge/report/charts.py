@@ -50,14 +50,20 @@ LIMIT = 0.1
 def overlap_before(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """Propensity of members and non-members, all trials."""
     given = diagnostics.overlap
-    return given and _overlap(given, words, given.members, given.nonmembers, "before balancing")
+    return (
+        None
+        if given is None
+        else _overlap(given, words, given.members, given.nonmembers, "before balancing")
+    )
 
 
 def overlap_after(diagnostics: Diagnostics, words: Words) -> Drawing | None:
     """Propensity of members and non-members, the trials that balancing kept."""
     given = diagnostics.overlap
-    return given and _overlap(
-        given, words, given.members_kept, given.nonmembers_kept, "after balancing"
+    return (
+        None
+        if given is None
+        else _overlap(given, words, given.members_kept, given.nonmembers_kept, "after balancing")
     )
 
 
@@ -76,7 +82,7 @@ def _overlap(
         return None
     colours = colour_scale(sides, "first", "second")
     solid = alt.Scale(domain=sides, range=[0.9, 0.3])
-    counts = alt.Axis(labelExpr="format(abs(datum.value), '~s')", tickCount=6)
+    ticks = alt.Axis(labelExpr="format(abs(datum.value), '~s')", tickCount=6)
     bars = (
         chart(rows)
         .mark_rect(strokeWidth=1)
@@ -85,7 +91,7 @@ def _overlap(
                 "from:Q", title=f"propensity to be {words.one}", scale=alt.Scale(domain=[0, 1])
             ),
             x2="to:Q",
-            y=alt.Y("place:Q", title="records", scale=alt.Scale(domain=[-top, top]), axis=counts),
+            y=alt.Y("place:Q", title="records", scale=alt.Scale(domain=[-top, top]), axis=ticks),
             y2="base:Q",
             fill=alt.Fill("group:O", scale=colours, legend=None),
             stroke=alt.Stroke("group:O", scale=colours, legend=None),

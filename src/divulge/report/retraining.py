@@ -130,13 +130,14 @@ def _outline(rows: list[Row]) -> list[Row]:
 def epsilon(diagnostics: Diagnostics) -> Drawing | None:
     """Posterior and prior density of epsilon."""
     given = diagnostics.marginals
-    return given and _density(given.epsilon, "epsilon")
+    return None if given is None else _density(given.epsilon, "epsilon")
 
 
 def strength(diagnostics: Diagnostics) -> Drawing | None:
     """Posterior and prior density of the strength."""
     given = diagnostics.marginals
-    return given and given.strength and _density(given.strength, "strength of the attacks")
+    own = None if given is None else given.strength
+    return None if own is None else _density(own, "strength of the attacks")
 
 
 def _density(given: Density, title: str) -> Drawing | None:

@@ -129,18 +129,10 @@ def points(recall: Recall) -> list[Row]:
     rows: list[Row] = []
     for name, own in (("baseline", recall.baseline), ("attack", recall.attack)):
         levels = zip(own.recall, own.precision, own.guesses, own.lower, strict=False)
-        rows += [
-            {
-                "guesser": name,
-                "recall": found,
-                "precision": right,
-                "guesses": guesses,
-                "lower": None if lower is None else floor_to(lower, 3),
-            }
-            for found, right, guesses, lower in drawing.thinned(
-                [one for one in levels if one[0] is not None]
-            )
-        ]
+        known = drawing.thinned([level for level in levels if level[0] is not None])
+        for found, right, many, lower in known:
+            level = {"guesser": name, "recall": found, "precision": right, "guesses": many}
+            rows.append({**level, "lower": lower and floor_to(lower, 3)})
     return rows
 
 
@@ -186,12 +178,11 @@ def proven(diagnostics: Diagnostics) -> Drawing | None:
     if not rows:
         return None
     # The curve shows some of the levels; the rule that tries all knows the largest of all.
-    every = next((r for r in diagnostics.rules or () if r.rule == "all"), None)
-    told = {
-        "baseline": every.c_lb if every else None,
-        "attack": every.c_plus_epsilon_lb if every else None,
+    every = [r for r in diagnostics.rules or () if r.rule == "all"]
+    largest = {
+        "baseline": floor_to(max((r.c_lb or 0.0 for r in every), default=0.0), 3),
+        "attack": floor_to(max((r.c_plus_epsilon_lb or 0.0 for r in every), default=0.0), 3),
     }
-    largest = {name: floor_to(told[name] or 0.0, 3) for name in SERIES}
     for row in rows:
         largest[row["guesser"]] = max(largest[row["guesser"]], row["lower"])
     top = 1.15 * max(*largest.values(), 0.1)

@@ -41,22 +41,22 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
         table.add_column("correction", no_wrap=True)
     table.add_column("confidence", justify="right", no_wrap=True)
     table.add_column("method", overflow="fold")
-    table.add_column("standing", no_wrap=True)
+    standings = [s for s in STANDINGS if any(b.standing == s for b in bounds)]
+    if len(standings) > 1:
+        table.add_column("standing", no_wrap=True)
     for b in bounds:
         name = escape(parameter_name(b)) + (" *" if b.headline else "")
         middle = [escape(b.correction)] if corrected else []
         sure = rounding.share(b.confidence)
-        table.add_row(
-            name, value_text(b.value), *middle, sure, escape(b.method), escape(b.standing)
-        )
+        last = [escape(b.standing)] if len(standings) > 1 else []
+        table.add_row(name, value_text(b.value), *middle, sure, escape(b.method), *last)
     console.print(table)
     if any(b.headline for b in bounds):
         console.print(
             "* what a verdict rests on, named beforehand; the others each hold on their own"
         )
-    for standing, meaning in STANDINGS.items():
-        if any(b.standing == standing for b in bounds):
-            console.print(f"{standing}: {meaning}")
+    for standing in standings:
+        console.print(f"{standing}: {STANDINGS[standing]}")
     stated = [b for b in bounds if b.headline] if corrected else list(bounds)
     for method in dict.fromkeys(b.method for b in stated):
         theorem = next(b.theorem for b in stated if b.method == method)

@@ -164,7 +164,8 @@ class Record:
     @classmethod
     def read(cls, field: Field) -> Self:
         """From a place in a document."""
-        given, hints = field.mapping(), hints_of(cls)
+        record: Any = cls
+        given, hints = field.mapping(), hints_of(record)
         known = {own.name: own for own in fields(cls) if own.name != "other"}
         values = {
             name: read(hints[name], field.at(name))
@@ -267,7 +268,10 @@ def schema_of(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
     hint, refinements = _split(hint)
     options = _options(hint)
     if options:
-        return {"anyOf": [schema_of(option, shared) for option in options]}
+        parts = [schema_of(option, shared) for option in options]
+        if parts[-1] == {"type": "null"} and len(parts) == 2 and parts[0].keys() & {"type"}:
+            return parts[0] | {"type": [parts[0]["type"], "null"]}
+        return {"anyOf": parts}
     if hint is Any:
         return {}
     if get_origin(hint) is tuple:

@@ -22,12 +22,13 @@ from divulge.games.synthetic import contest
 from divulge.games.synthetic import findings as findings
 from divulge.games.synthetic import prepare as generated_
 from divulge.games.synthetic.prepare import Material, Work
-from divulge.proof.provenance import DELTAS, versions
+from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Index, Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces, digest
 from divulge.work.threads import single
+from divulge.work.versions import versions
 
 
 @single
