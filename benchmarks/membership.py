@@ -119,8 +119,8 @@ def seeds(repetitions: int, rows: int = 2000, count: int = 10) -> None:
             result = audit_pools(
                 data, Rule(corrections=("balanced", "prior"), seeds=count), seed=100 * repetition
             )
-            for row in result.diagnostics["seeds"]["spread"]:
-                found.setdefault(row["bound"], []).append([row["combined"], *row["of_each_seed"]])
+            for row in result.diagnostics.seeds.spread:
+                found.setdefault(row.bound, []).append([row.combined, *row.of_each_seed])
         for bound, values in found.items():
             rows_ = np.array(values)
             combined, alone = rows_[:, 0], rows_[:, 1:]

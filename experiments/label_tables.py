@@ -267,8 +267,8 @@ def one_cell(
     }
     result = audit(data, p, q, held_out=True)
     out["held_out"], out["held_out_1e-5"] = proved(result)
-    for other in result.diagnostics.get("comparison", ()):
-        out[other["attack"]] = other["epsilon"]
+    for other in result.diagnostics.comparison or ():
+        out[other.attack] = other.epsilon
     if blind:
         result = audit(data, p, q, held_out=False)
         out["blind"], out["blind_1e-5"] = proved(result)

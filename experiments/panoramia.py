@@ -175,13 +175,13 @@ def figures_of(result: Result) -> Row:
     """The figures of a result that the table shows."""
     found = result.measurements
     mu = max((b.value for b in result.headline() if b.parameter == "mu"), default=0.0)
-    spread = result.diagnostics.get("repeats")
+    spread = result.diagnostics.repeats
     return {
         "c_lb": found["c_lb"],
         "c_plus_epsilon_lb": found["c_plus_epsilon_lb"],
         "epsilon_tilde": found["epsilon_tilde"],
-        "tilde_low": spread["epsilon_tilde"]["low"] if spread else None,
-        "tilde_high": spread["epsilon_tilde"]["high"] if spread else None,
+        "tilde_low": spread.epsilon_tilde.low if spread else None,
+        "tilde_high": spread.epsilon_tilde.high if spread else None,
         "proved_epsilon": headline_epsilon(result.bounds),
         "proved_mu": mu,
         "status": result.verdict.status,

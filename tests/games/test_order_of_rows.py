@@ -175,7 +175,7 @@ def test_rows_are_named_as_the_user_knows_them():
         membership(table, score="loss", features="x_*")
     both = pd.concat([TABLE, TABLE.assign(member=~TABLE.member, loss=0.5)])
     found = membership(both, score="loss", features="x_*", estimator="logistic")
-    rows = found.diagnostics["duplicates"]["first_rows"]
+    rows = found.diagnostics.duplicates.first_rows
     assert len(rows) == 10
     keys = both[["x_0", "x_1", "x_2"]].to_numpy()
     truth = both.member.to_numpy()

@@ -113,7 +113,7 @@ def test_the_bootstrap_resamples_the_held_out_records(monkeypatch):
         table, score="score", features="x_*", heldout=heldout, estimator="logistic", bootstrap=8
     )
     assert taught == [(700, 700)]
-    assert len(set(result.diagnostics["bootstrap"]["values"])) > 1
+    assert len(set(result.diagnostics.bootstrap.values)) > 1
 
 
 def test_held_out_log_odds_do_not_follow_the_held_out_share():

@@ -35,19 +35,19 @@ def headline(result):
 
 
 def test_the_spread_is_that_of_the_seeds_alone(combined):
-    said = combined.diagnostics["seeds"]
-    assert (said["seeds"], said["first"], said["without_conclusion"]) == (3, 7, 0)
+    said = combined.diagnostics.seeds
+    assert (said.seeds, said.first, said.without_conclusion) == (3, 7, 0)
     alone = [
         headline(membership(table(), score="loss", corrections=("balanced", "prior"), rng=seed))
         for seed in (7, 8, 9)
     ]
-    for row, key in zip(said["spread"], HEADLINE, strict=True):
+    for row, key in zip(said.spread, HEADLINE, strict=True):
         values = [a[key] for a in alone]
-        assert row["of_each_seed"] == values
-        assert (row["least"], row["largest"]) == (min(values), max(values))
-        assert row["median"] == pytest.approx(np.median(values))
-        assert row["combined"] == headline(combined)[key]
-        assert 0.0 < row["combined"] <= row["largest"]
+        assert row.of_each_seed == values
+        assert (row.least, row.largest) == (min(values), max(values))
+        assert row.median == pytest.approx(np.median(values))
+        assert row.combined == headline(combined)[key]
+        assert 0.0 < row.combined <= row.largest
 
 
 def test_the_result_says_how_it_was_combined(combined):
@@ -57,9 +57,9 @@ def test_the_result_says_how_it_was_combined(combined):
     assert "mean e-value of 3 seeds" in words["betting"]
     assert "2 of 3 seeds" in words["recursion"]
     text = " ".join(terminal.result_text(combined).split())
-    assert combined.diagnostics["seeds"]["sentence"] in text
+    assert combined.diagnostics.seeds.sentence in text
     again = divulge.Result.from_json(json.loads(combined.dumps()))
-    assert again.diagnostics["seeds"]["seeds"] == 3
+    assert again.diagnostics.seeds.seeds == 3
 
 
 def test_one_seed_changes_nothing():
@@ -88,7 +88,7 @@ def test_order_does_not_matter_to_several_draws(combined):
     other = {k: np.asarray(v)[mixed] for k, v in table().items()}
     again = membership(other, score="loss", corrections=("balanced", "prior"), rng=7, seeds=3)
     assert headline(again) == headline(combined)
-    assert again.diagnostics["seeds"] == combined.diagnostics["seeds"]
+    assert again.diagnostics.seeds == combined.diagnostics.seeds
 
 
 @pytest.mark.slow

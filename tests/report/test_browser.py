@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 from devtools import Browser, find
-from sample import HOSTILE, attribute, hostile, leak, undecided
+from sample import HOSTILE, hostile, pinned, sample
 
-import divulge
 from divulge.report import html, wording
-from divulge.report.sections import sections
+from divulge.report.presentation import presentation
 from divulge.result import Result, floor_to
 
 CHROMIUM = find()
@@ -23,16 +21,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def retraining() -> Result:
-    return divulge.retraining([[5, 60, 9, 60], [8, 60, 3, 60]], deltas=(1e-3,), sampler=1000)
-
-
-RESULTS = {
-    "leak": cache(leak),
-    "attribute": cache(attribute),
-    "hostile": cache(hostile),
-    "retraining": cache(retraining),
-    "undecided": cache(undecided),
+RESULTS: dict[str, Result] = {
+    "leak": sample("membership"),
+    "attribute": sample("attribute"),
+    "synthetic": sample("synthetic"),
+    "hostile": hostile("membership"),
+    "values": hostile("attribute"),
+    "retraining": sample("retraining"),
+    "leakage": sample("leakage"),
+    "undecided": pinned("membership-far"),
 }
 
 
@@ -48,8 +45,8 @@ def browser() -> Iterator[Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     paths = {name: folder / f"{name}.html" for name in RESULTS}
-    for name, make in RESULTS.items():
-        html.write(make(), paths[name])
+    for name, result in RESULTS.items():
+        html.write(result, paths[name])
     return paths
 
 
@@ -74,6 +71,9 @@ def complaints(browser: Browser) -> list[str]:
         ("attribute", 420, True),
         ("hostile", 1280, True),
         ("hostile", 390, False),
+        ("values", 390, True),
+        ("synthetic", 400, False),
+        ("leakage", 390, True),
         ("retraining", 1280, False),
         ("retraining", 390, True),
         ("undecided", 390, False),
@@ -91,12 +91,12 @@ def test_loads_draws_and_fits(
                     svg.querySelectorAll('.role-mark path, .role-mark line').length];
         })"""
     )
-    result = RESULTS[name]()
+    held = RESULTS[name].diagnostics
     expected = [
         f"chart-{panel.name}"
-        for section in sections(wording.words(result.game))
+        for section in presentation(RESULTS[name].game).sections
         for panel in section.panels
-        if panel.draw(result.diagnostics) is not None
+        if panel.draw(held) is not None
     ]
     assert [chart[0] for chart in drawn] == expected
     for _, wide, high, right, marks in drawn:
@@ -125,7 +125,7 @@ def test_the_watch_would_notice(browser: Browser, pages: dict[str, Path]) -> Non
 
 def test_numbers_equal_the_json(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["leak"])
-    data = json.loads(leak().dumps())
+    data = json.loads(RESULTS["leak"].dumps())
     shown = browser.evaluate(
         """[...document.querySelectorAll('table.cards tbody tr')].map(row =>
             [row.querySelector('bdi'), ...row.querySelectorAll('[data-label]')]
@@ -139,6 +139,7 @@ def test_numbers_equal_the_json(browser: Browser, pages: dict[str, Path]) -> Non
             f"{100 * b['confidence']:g}%",
             b["method"],
             b["correction"],
+            b["standing"],
             b["theorem"],
         ]
         for b in data["bounds"]

@@ -1,39 +1,88 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from sample import attribute, leak
+from sample import HOSTILE, SAMPLES, hostile, pinned, sample
 
-from divulge.report import wording
-from divulge.report.terminal import result_text
-
-
-def test_the_terminal_says_two_lines_more() -> None:
-    lines = result_text(attribute(), 200).splitlines()
-    assert lines[-2:] == [
-        "In 62% of the records the drawn value would equal the true one; these trials carry no "
-        "information.",
-        "100 replays of the coin flips combined: epsilon at least 1.734 and mu at least 1.2. A "
-        "mean over replays is not a bound.",
-    ]
-    assert "replays" not in result_text(leak())
-    odd = replace(attribute(), diagnostics={"proxy": "text", "repetitions": [1]})
-    assert "carry no information" not in result_text(odd)
+from divulge.report.presentation import presentation
+from divulge.report.terminal import print_bounds, result_text
+from divulge.report.wording import STANDINGS
+from divulge.result import Result
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"combined_mu": 0.5}, "All replays of the coin flips combined: mu at least 0.5."),
-        ({"combined_mu": 0.5, "count": "[bold]"}, "All replays of"),
-        ({"combined_mu": float("nan"), "combined_epsilon": None}, ""),
-        ({}, ""),
-        (None, ""),
-        ("text", ""),
-    ],
-)
-def test_replays_in_words(given: Any, said: str) -> None:
-    assert wording.replays(given).startswith(said)
-    assert bool(wording.replays(given)) == bool(said)
+@pytest.mark.parametrize("game", SAMPLES)
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_every_game_fits_its_window(game: str, width: int) -> None:
+    lines = result_text(sample(game), width).splitlines()
+    assert max(map(len, lines)) <= width
+    joined = " ".join(" ".join(lines).split())
+    assert sample(game).verdict.status.upper() in joined
+    assert ("Measured" in joined) == (game != "leakage")
+
+
+@pytest.mark.parametrize("game", SAMPLES)
+def test_hostile_text_stays_one_visible_line(game: str) -> None:
+    said = result_text(hostile(game), 300)
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert HOSTILE[0] in said
+
+
+def test_the_standing_is_said_once_or_in_a_column(capsys: pytest.CaptureFixture[str]) -> None:
+    bounds = sample("canaries").bounds
+    print_bounds(bounds, heading="Bounds")
+    said = capsys.readouterr().out
+    assert f"estimated: {STANDINGS['estimated']}" in said  # the pinned file says no standing
+    assert "standing" not in said
+    print_bounds([replace(bounds[0], standing="proved"), *bounds[1:]], heading="Bounds")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "standing" in said
+    assert f"proved: {STANDINGS['proved']} estimated:" in said
+
+
+def test_attribute_has_the_last_word_on_its_replays() -> None:
+    given = sample("attribute")
+    held = given.diagnostics.repetitions
+    assert held is not None
+    last = " ".join(result_text(given, 300).splitlines()[-2:])
+    assert "these trials carry no information." in last
+    assert f"{held.count} replays of the coin flips combined: epsilon at least" in last
+    silent = replace(held, combined_epsilon=None, combined_mu=float("nan"))
+    other = replace(given, diagnostics=replace(given.diagnostics, repetitions=silent))
+    assert "combined:" not in result_text(other, 300)
+    assert "replays" not in result_text(sample("membership"))
+
+
+def test_synthetic_says_its_figures_once() -> None:
+    said = result_text(pinned("synthetic-control"), 200)
+    for phrase in (
+        "What the record alone gives away (c_lb)",
+        "With the model as well ({c + epsilon}_lb)",
+        "epsilon~ is a measurement, not a bound",
+        "Other audits beside it, in epsilon",
+    ):
+        assert said.count(phrase) == 1
+    assert "c plus epsilon lb" not in said
+    spread = result_text(sample("synthetic"), 200)
+    assert "Spread over 3 repeats" in spread
+    assert "Mean and 95% t-interval: a spread, not a bound." in spread
+
+
+def test_leakage_shows_each_figure_once() -> None:
+    said = result_text(sample("leakage"), 100)
+    for phrase in ("Over the records", "power at FPR 0.01", "Most exposed", "keeps"):
+        assert said.count(phrase) == 1
+    far = {"median": 1.0, "p90": 2.0, "p99": 3.0, "largest": None}
+    held = {"epsilon_at_1e-05": far, "exact_epsilon_at_1e-05": {**far, "largest": "infinite"}}
+    said = result_text(Result("leakage", sample("leakage").verdict, (), held), 200)
+    assert "beyond 600" in said
+    assert "infinite" in said
+
+
+def test_a_posterior_is_called_what_it_is() -> None:
+    said = result_text(pinned("retraining-options"), 120)
+    assert "Probable under the priors" in said
+    assert said.count("if every attack were the strongest") == 2
+    assert "They are not confidence bounds." in said
+    assert presentation("retraining").question

@@ -6,14 +6,14 @@ import copy
 import json
 import os
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sample import sample
 
 from divulge.errors import InputError
-from divulge.result import Bound, Result, Verdict, form
+from divulge.result import Bound, Result, Verdict, record
 from divulge.text import strict_json
 
 BOUND = {
@@ -33,7 +33,13 @@ GOOD = {
         "tau": [{"tau": 0.1, "epsilon": 1.0, "mu": None}],
     },
     "provenance": {"command": "divulge membership"},
-    "posterior": {"epsilon": {"q05": 1.0}},
+    "posterior": {
+        "epsilon": {"q05": 1.0},
+        "strength": {"fixed": 0.5},
+        "delta": 0.0,
+        "highest_density": {"level": 0.9, "epsilon": [[0.5, 1.5]]},
+        "if_strongest_attack": {},
+    },
     "a key of a later version": [1, 2],
 }
 
@@ -57,7 +63,17 @@ def test_what_is_sound_is_read_and_later_keys_are_let_through(tmp_path):
     result = Result.load(place)
     assert result.bounds[0] == Bound(**{**BOUND, "assumptions": ("one",)})
     assert result.verdict == Verdict("leak", False, "It leaks.", ("why",))
+    assert result.bounds[0].standing == "estimated"  # what does not say more is no more
+    assert result.diagnostics.roc.proven.tpr == (0.1,)
     assert Result.from_json(result.to_json()) == result
+
+
+def test_diagnostics_of_other_games_are_kept_as_they_came():
+    data = copy.deepcopy(GOOD)
+    data["diagnostics"]["line_up"] = {"candidates": [1, 2]}
+    result = Result.from_json(data)
+    assert result.diagnostics.other == {"line_up": {"candidates": (1, 2)}}
+    assert result.to_json()["diagnostics"]["line_up"] == {"candidates": [1, 2]}
 
 
 WRONG = [
@@ -86,6 +102,7 @@ WRONG = [
     ("bounds/1/delta", 0.0, r"bounds\[1\].delta must be null for mu"),
     ("bounds/0/headline", "false", r"bounds\[0\].headline must be true or false"),
     ("bounds/0/headline", 0, r"bounds\[0\].headline"),
+    ("bounds/0/standing", "certain", r"bounds\[0\].standing must be one of proved, numerical"),
     ("bounds/0/correction", "magic", r"bounds\[0\].correction must be one of none"),
     ("bounds/0/method", 1, r"bounds\[0\].method"), ("bounds/0/theorem", None, r"\].theorem"),
     ("bounds/0/assumptions", "one", r"bounds\[0\].assumptions must be a list"),
@@ -103,7 +120,10 @@ WRONG = [
     ("diagnostics/wealth/epsilon", ["9"], r"diagnostics.wealth.epsilon\[0\]"),
     ("diagnostics/wealth/goal", "20", "diagnostics.wealth.goal"),
     ("diagnostics/tau/0/epsilon", [1], r"diagnostics.tau\[0\].epsilon"),
+    ("diagnostics/tau/0/tau", -1.0, r"diagnostics.tau\[0\].tau must be a finite number of at"),
+    ("diagnostics/roc/proven", {"fpr": []}, "diagnostics.roc.proven.tpr is missing"),
     ("posterior", [], "posterior must be an object"),
+    ("posterior/delta", KeyError, "posterior.delta is missing"),
     ("posterior/epsilon", 2, "posterior.epsilon must be an object"),
     ("posterior/epsilon/q05", "1.0", "posterior.epsilon.q05 must be a finite number"),
     ("posterior/epsilon/q05", float("-inf"), "posterior.epsilon.q05 must be finite"),
@@ -165,7 +185,7 @@ def test_files_that_are_too_large_or_no_files_are_not_read(tmp_path):
 def test_every_correction_that_a_game_can_state_is_known():
     from divulge.proof import alternatives, rule
 
-    known = set(form.CORRECTIONS)
+    known = set(record.CORRECTIONS)
     assert set(rule.CORRECTIONS) <= known
     source = Path(alternatives.__file__).read_text()
     assert '"tau": "Observational auditing' in source
@@ -192,14 +212,14 @@ def mutated(data: Any, rng: random.Random) -> Any:
     return data
 
 
-KINDS = ("leak", "attribute", "synthetic", "retraining", "leakage")
+KINDS = ("membership", "attribute", "synthetic", "retraining", "leakage", "canaries")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mutated_result_is_refused_or_read(kind, shown_samples):
+def test_a_mutated_result_is_refused_or_read(kind):
     from divulge.report.terminal import result_text
 
-    data = json.loads(shown_samples[kind].dumps())
+    data = json.loads(sample(kind).dumps())
     rng = random.Random(kind)
     refused = 0
     for _ in range(40):
@@ -214,10 +234,10 @@ def test_a_mutated_result_is_refused_or_read(kind, shown_samples):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mutated_result_is_refused_or_drawn(kind, shown_samples):
+def test_a_mutated_result_is_refused_or_drawn(kind):
     from divulge.report import html
 
-    data = json.loads(shown_samples[kind].dumps())
+    data = json.loads(sample(kind).dumps())
     rng = random.Random(kind)
     drawn = 0
     for _ in range(25):
@@ -227,28 +247,3 @@ def test_a_mutated_result_is_refused_or_drawn(kind, shown_samples):
             continue
         drawn += html.page(result).startswith("<!")
     assert drawn > 0
-
-
-@pytest.fixture(scope="module")
-def shown_samples() -> dict[str, Result]:
-    import numpy as np
-
-    import divulge
-
-    pytest.importorskip("altair", reason="altair is in the extra report")
-    from sample import attribute, leak
-    from synthetic_sample import synthetic
-
-    rng = np.random.default_rng(0)
-    samples = {
-        "leak": leak(),
-        "attribute": attribute(),
-        "synthetic": synthetic(),
-        "retraining": divulge.retraining([[5, 60, 9, 60], [8, 60, 3, 60]], deltas=(1e-3,)),
-        "leakage": divulge.leakage(
-            {"e": rng.normal(size=(40, 3))}, reference={"e": rng.normal(size=(50, 3))}
-        ),
-    }
-    bounds = tuple(replace(b, correction="prior") for b in samples["attribute"].bounds)
-    samples["attribute"] = replace(samples["attribute"], bounds=bounds)
-    return samples

@@ -57,6 +57,10 @@ class Diagnostics(Record):
     other: Mapping[str, Any] = field(default_factory=dict)
 
 
+Measured = Number | str | bool | Mapping[str, Number | str] | tuple[Number | str, ...]
+"""A number, a word, or several."""
+
+
 class Measurements(TypedDict, total=False):
     """What was observed, by name; names that hold a number (tpr_at_0.01) may be added."""
 
@@ -85,6 +89,7 @@ class Measurements(TypedDict, total=False):
     residual_c_lb: Number
     guesses: Count
     correct_guesses: Count
+    other: Measured
 
 
 class Trials(TypedDict, total=False):
@@ -95,3 +100,4 @@ class Trials(TypedDict, total=False):
     kept: Count
     counted: Count
     revealed: Count
+    other: Measured

@@ -135,7 +135,8 @@ class Record:
     """Base of every record: frozen, plain, and as strict on load as its type hints are.
 
     A field without a default must be there. One with a default is left out of the JSON where it
-    has that value. A field ``other`` holds what stands under keys that are not fields.
+    has that value. A field ``other`` holds what stands under keys that are not fields; in a
+    dictionary whose keys have types, it is the form of every other key.
     """
 
     _always: ClassVar[tuple[str, ...]] = ()
@@ -198,8 +199,9 @@ def read(hint: Any, field: Field) -> Any:
     if hint is Any:
         return value
     if is_typeddict(hint):
-        for key in field.mapping().keys() & hints_of(hint).keys():
-            read(hints_of(hint)[key], field.at(key))
+        hints = hints_of(hint)
+        for key in field.mapping():
+            read(hints.get(key, hints.get("other", Any)), field.at(key))
         return value
     if get_origin(hint) is tuple:
         for most in refinements:
@@ -306,7 +308,9 @@ def _object(hint: Any, shared: dict[str, Any]) -> dict[str, Any]:
     if hint.__doc__:
         out["description"] = " ".join(hint.__doc__.split())
     out["properties"] = {name: schema_of(inner, shared) for name, inner in hints.items()}
-    if not is_typeddict(hint):
+    if is_typeddict(hint):
+        out["additionalProperties"] = schema_of(hints_of(hint).get("other", Any), shared)
+    else:
         out["required"] = [own.name for own in fields(hint) if own.name in hints and _required(own)]
     return out
 

@@ -178,8 +178,8 @@ def test_held_out_records_make_a_smart_target_harmless():
     result = attribute(train, label="y", heldout=rest, repetitions=3)
     assert values(result, "none")[("epsilon", 0.0)] > 1.0
     assert all(b.value == 0.0 for b in result.headline())
-    assert "target, held-out" in result.diagnostics["proxy"]["log_loss"]
-    assert [a["attack"] for a in result.diagnostics["comparison"]][2:] == [
+    assert "target, held-out" in result.diagnostics.proxy.log_loss
+    assert [a.attack for a in result.diagnostics.comparison][2:] == [
         "difficulty calibration (membership)",
         "offline RMIA (membership)",
     ]
@@ -217,7 +217,7 @@ def test_knowledge_that_no_student_learns_is_no_leak(log_odds):
     result = attribute(data, label="y", features="x_*", model=Known(log_odds), repetitions=2)
     assert result.verdict.status == "cannot conclude"
     assert not result.headline()
-    assert result.diagnostics["nuisance"]["student_explained"] < 0.8
+    assert result.diagnostics.nuisance["student_explained"] < 0.8
     assert values(result, "prior")[("epsilon", 0.0)] > 0.05  # what it would have claimed
 
 
@@ -251,7 +251,7 @@ def test_held_out_records_with_other_shares_of_labels_prove_nothing(share):
     if result.verdict.status == "cannot conclude":
         assert "do not have the distribution" in result.verdict.reasons[0]
     else:
-        quality = result.diagnostics["nuisance"]
+        quality = result.diagnostics.nuisance
         assert quality["shift_at_most"] > np.log(0.5 / (1 - share))
         assert quality["shift_at_most"] > quality["shift_proved"]
 
@@ -260,7 +260,7 @@ def test_held_out_records_of_one_population_keep_a_leak():
     train, rest = shifted(0.5, epsilon=2.0)
     result = attribute(train, label="y", features="x_*", heldout=rest, repetitions=3)
     assert 0.5 < values(result, "prior")[("epsilon", 0.0)] < 2.0
-    assert result.diagnostics["nuisance"]["allowance"] < 0.3
+    assert result.diagnostics.nuisance["allowance"] < 0.3
     assert result.verdict.status == "leak"
 
 
@@ -431,7 +431,7 @@ def test_copies_of_a_person_are_pointed_out():
     copies = pd.concat([pd.DataFrame(columns(drawn))] * 4)
     result = attribute(copies, label="y", features="x_*", proxy_exact=True, repetitions=1)
     assert any("copies of one person" in r for r in result.verdict.reasons)
-    assert result.diagnostics["draw"]["records_equal_to_another"] == pytest.approx(0.75)
+    assert result.diagnostics.draw.records_equal_to_another == pytest.approx(0.75)
 
 
 def test_several_classes_by_name():
@@ -497,7 +497,7 @@ def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
     )
     assert result.trials["value"] == "male"
     assert result.trials["classes"] == 2
-    losses = result.diagnostics["proxy"]["log_loss"]
+    losses = result.diagnostics.proxy.log_loss
     assert losses["proxy"] < losses["constant"] + 0.05
     assert "male" in result.verdict.sentence
 

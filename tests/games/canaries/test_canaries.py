@@ -267,7 +267,7 @@ def test_other_rows_may_be_ignored_and_bad_ones_among_them_do_not_matter(data):
     table = scored(made, 1.0)
     more = pd.concat([table, table.iloc[:2].assign(key=["u", "v"])])
     result = canaries.audit(made, more, ignore_others=True)
-    assert result.diagnostics["plan"]["rows_of_other_records"] == 2
+    assert result.diagnostics.plan.rows_of_other_records == 2
     alone = canaries.audit(made, table)
     assert [b.value for b in alone.bounds] == [b.value for b in result.bounds]
 

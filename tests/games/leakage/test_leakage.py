@@ -72,7 +72,7 @@ def test_the_table_holds_what_the_formulas_say(tmp_path, mechanism, options, rel
     expected = scores.epsilon(frame["leakage"], 1e-3, release.rate)
     np.testing.assert_allclose(frame["epsilon_at_0.001"], expected)
     assert result.measurements["leakage"]["largest"] == pytest.approx(m.max())
-    assert result.diagnostics["most_exposed"][0]["id"] == frame["id"][0]
+    assert result.diagnostics.most_exposed[0]["id"] == frame["id"][0]
 
 
 def test_the_result_is_computed_and_says_so():
@@ -86,29 +86,29 @@ def test_the_result_is_computed_and_says_so():
     }  # fmt: skip
     again = Result.from_json(json.loads(result.dumps()))
     assert again.to_json() == result.to_json()
-    goal = result.diagnostics["defences"]
-    assert goal["now"] > 0.05
+    goal = result.diagnostics.defences
+    assert goal.now > 0.05
     assert f"{goal['percentile']:g}th percentile" in result.verdict.sentence
-    exposed = result.diagnostics["most_exposed"]
+    exposed = result.diagnostics.most_exposed
     assert len(exposed) == 20
     assert all(row["advantage_by_similar"] <= row["advantage"] + 1e-12 for row in exposed)
-    assert sum(result.diagnostics["exposure"]["records"]) == 300
-    assert result.diagnostics["covariance"]["distance_ratio"] == pytest.approx(1.0, abs=0.25)
+    assert sum(result.diagnostics.exposure.records) == 300
+    assert result.diagnostics.covariance.distance_ratio == pytest.approx(1.0, abs=0.25)
     assert str(result).startswith("COMPUTED")
 
 
 def test_the_solved_noise_and_rate_keep_their_word(tmp_path):
     goal = {"advantage": 0.04, "percentile": 95.0, "features": "x_*", "id": "key"}
     found = leakage(DATA, reference=REFERENCE, **goal).diagnostics["defences"]
-    assert found["noise"] > 0.0
-    assert 0.0 < found["rate"] < 1.0
+    assert found.noise > 0.0
+    assert 0.0 < found.rate < 1.0
     for options in (
-        {"mechanism": "noisy-mean", "noise": found["noise"]},
-        {"mechanism": "subsampled-mean", "rate": found["rate"]},
+        {"mechanism": "noisy-mean", "noise": found.noise},
+        {"mechanism": "subsampled-mean", "rate": found.rate},
     ):
         then = leakage(DATA, reference=REFERENCE, **goal, **options)
-        assert then.diagnostics["defences"]["now"] <= 0.04
-        assert then.diagnostics["defences"]["now"] > 0.039
+        assert then.diagnostics.defences.now <= 0.04
+        assert then.diagnostics.defences.now > 0.039
         assert "No further noise" in then.verdict.sentence
 
 
@@ -138,27 +138,27 @@ def test_lists_are_columns_and_rows_have_numbers(tmp_path):
     assert one.measurements["leakage"] == pytest.approx(other.measurements["leakage"])
     table = pd.read_csv(path)
     assert sorted(table["id"]) == list(range(300))
-    assert int(table["id"][0]) == int(other.diagnostics["most_exposed"][0]["id"][1:])
+    assert int(table["id"][0]) == int(other.diagnostics.most_exposed[0]["id"][1:])
 
 
 def test_more_columns_than_reference_records():
     rng = np.random.default_rng(0)
     data, reference = ({"e": rng.normal(size=(40, 200))} for _ in range(2))
     result = leakage(data, reference=reference)
-    covariance = result.diagnostics["covariance"]
-    assert covariance["shrinkage"] > 0.9
-    assert covariance["distance_ratio"] == pytest.approx(1.0, abs=0.2)
+    covariance = result.diagnostics.covariance
+    assert covariance.shrinkage > 0.9
+    assert covariance.distance_ratio == pytest.approx(1.0, abs=0.2)
     diagonal = leakage(data, reference=reference, covariance="diagonal")
-    assert diagonal.diagnostics["covariance"]["correlated"] == 0
+    assert diagonal.diagnostics.covariance.correlated == 0
 
 
 def test_records_that_stand_in_the_reference_are_counted():
     both = {k: [*DATA[k][:7], *REFERENCE[k]] for k in DATA}
     result = leakage(DATA, reference=both, features="x_*", id="key")
-    assert result.diagnostics["covariance"]["shared_with_reference"] == 7
+    assert result.diagnostics.covariance.shared_with_reference == 7
     assert "7 of the records also stand in the reference" in result.verdict.reasons[-1]
     clean = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
-    assert clean.diagnostics["covariance"]["shared_with_reference"] == 0
+    assert clean.diagnostics.covariance.shared_with_reference == 0
 
 
 def test_shared_rows_treat_both_zeros_alike():
@@ -184,7 +184,7 @@ def test_constant_columns_are_an_error_unless_left_out():
     with pytest.raises(InputError, match="Column 'x_9' is constant over the 400 reference"):
         leakage(data, reference=reference, features="x_*", id="key")
     result = leakage(data, reference=reference, features="x_*", id="key", drop_constant=True)
-    assert result.diagnostics["covariance"]["dropped_columns"] == ["x_9"]
+    assert result.diagnostics.covariance.dropped_columns == ("x_9",)
     assert result.trials["columns"] == D
     data["x_9"][17] = 5.0
     with pytest.raises(InputError, match=r"'x_9' is 0.1 in every reference record but 5 in row 17"):
@@ -276,10 +276,10 @@ def test_zeros_and_ones_are_computed_exactly(tmp_path):
     assert "are exact" in said
     assert "close to normal (many records" not in said
     assert "epsilon at delta 1e-05 is infinite for" in said
-    top = result.diagnostics["most_exposed"][0]
+    top = result.diagnostics.most_exposed[0]
     assert top["exact_epsilon_at_1e-05"] == "infinite"
-    assert result.diagnostics["normality"][0]["column"] == "b_0"
-    assert result.diagnostics["power"]["largest"][1] < result.diagnostics["power"]["largest"][-1]
+    assert result.diagnostics.normality[0].column == "b_0"
+    assert result.diagnostics.power.largest[1] < result.diagnostics.power.largest[-1]
     again = Result.from_json(json.loads(result.dumps()))
     assert again.measurements["exact_epsilon_at_1e-05"]["largest"] == "infinite"
 
@@ -313,7 +313,7 @@ def test_a_mean_that_is_not_normal_is_said():
     assert "'z'" in warning
     assert "'b_0'" in warning
     assert "'b_2'" not in warning
-    assert {row["column"] for row in result.diagnostics["normality"]} == {"z", "b_0"}
+    assert {row.column for row in result.diagnostics.normality} == {"z", "b_0"}
     fine = leakage(DATA, reference=REFERENCE, features="x_*")
     assert not any("not close to normal" in r for r in fine.verdict.reasons)
     noisy = leakage(
@@ -321,4 +321,4 @@ def test_a_mean_that_is_not_normal_is_said():
         mechanism="noisy-mean", noise=0.2,
     )  # fmt: skip
     assert "exact_advantage" not in noisy.measurements
-    assert "normality" not in noisy.diagnostics
+    assert noisy.diagnostics.normality is None

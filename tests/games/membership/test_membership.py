@@ -66,10 +66,10 @@ def test_balancing_balances():
     result = membership(
         table(n=3000, d=2, shift=1.5), score="loss", features="x_*", estimator="logistic"
     )
-    worst = result.diagnostics["balance"][0]
-    assert worst["feature"] == "x_0"
-    assert abs(worst["before"]) > 0.5
-    assert abs(worst["after"]) < 0.15
+    worst = result.diagnostics.balance[0]
+    assert worst.feature == "x_0"
+    assert abs(worst.before) > 0.5
+    assert abs(worst.after) < 0.15
 
 
 def test_a_shift_that_the_score_follows_fools_only_the_naive_audit():
@@ -160,7 +160,7 @@ def test_held_out_records_serve_the_propensity(estimator, calibration):
         table(n=2000), score="loss", features="x_*", heldout=table(seed=9, n=3000),
         estimator=estimator, calibration=calibration,
     )  # fmt: skip
-    assert result.diagnostics["nuisance"]["heldout"] == 3000
+    assert result.diagnostics.nuisance["heldout"] == 3000
     assert len(result.provenance["inputs"]) == 2
     assert 0.2 < bounds(result, "balanced")[("mu", None)] < 1.0
 
@@ -186,9 +186,9 @@ def test_the_published_bootstrap():
     result = membership(
         table(n=3000), score="loss", features="x_*", estimator="logistic", bootstrap=20
     )
-    drawn = result.diagnostics["bootstrap"]
-    assert len(drawn["values"]) == 20
-    assert drawn["lower"] <= drawn["point"]
+    drawn = result.diagnostics.bootstrap
+    assert len(drawn.values) == 20
+    assert drawn.lower <= drawn.point
     assert any("bootstrapped" in b.method for b in result.bounds)
 
 

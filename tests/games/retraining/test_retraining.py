@@ -64,7 +64,7 @@ def test_the_text_shows_both(result):
 
 
 def test_sensitivity_starts_with_the_prior_that_was_used(result):
-    rows = result.diagnostics["priors"]
+    rows = result.diagnostics.priors
     assert rows[0]["q50"] == result.posterior["epsilon"]["q50"]
     assert rows[-1]["prior_of_strength"] == "fixed at 1"
     assert rows[-1]["q50"] == result.posterior["if_strongest_attack"]["q50"]
@@ -121,7 +121,7 @@ def test_the_sampler_beside_the_exact_posterior():
     found = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
     sampled, exact = found.posterior["sampler"], found.posterior["epsilon"]
     assert sampled["epsilon"]["q50"] == pytest.approx(exact["q50"], rel=0.4)
-    assert len(found.diagnostics["sampler"]["autocorrelation"]) == 201
+    assert len(found.diagnostics.sampler.autocorrelation) == 201
     again = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
     assert again.posterior == found.posterior
 
@@ -135,7 +135,7 @@ def test_priors_as_text_or_objects():
     assert text.posterior == objects.posterior
     fixed = divulge.retraining(row, strength="0.5")
     assert fixed.posterior["strength"] == {"fixed": 0.5}
-    assert "joint" not in fixed.diagnostics
+    assert fixed.diagnostics.joint is None
 
 
 @pytest.mark.parametrize(

@@ -91,19 +91,19 @@ def test_the_comparisons_with_real_nonmembers_are_in_the_same_result(leaking):
     assert found["real_nonmembers_epsilon"] > 0.2
     assert found["one_run_epsilon"] > 0.2
     assert found["real_nonmembers_c_lb"] < 0.1
-    assert len(leaking.diagnostics["comparison"]) == 5
+    assert len(leaking.diagnostics.comparison) == 5
 
 
 def test_repeats_give_a_t_interval(leaking):
-    spread = leaking.diagnostics["repeats"]
-    assert spread["count"] == 3
+    spread = leaking.diagnostics.repeats
+    assert spread.count == 3
     for name in ("c_lb", "c_plus_epsilon_lb", "epsilon_tilde"):
         one = spread[name]
         assert len(one["values"]) == 3
         assert one["low"] <= one["mean"] <= one["high"]
-    values = np.array(spread["c_plus_epsilon_lb"]["values"])
+    values = np.array(spread.c_plus_epsilon_lb["values"])
     half = 4.302653 * values.std(ddof=1) / np.sqrt(3)
-    assert spread["c_plus_epsilon_lb"]["high"] - values.mean() == pytest.approx(half, rel=1e-5)
+    assert spread.c_plus_epsilon_lb["high"] - values.mean() == pytest.approx(half, rel=1e-5)
 
 
 def test_other_processes_find_the_same(leaking):
@@ -113,13 +113,13 @@ def test_other_processes_find_the_same(leaking):
 def test_the_result_survives_json_and_holds_the_curves(leaking):
     again = Result.from_json(json.loads(leaking.dumps()))
     assert again.game == "synthetic"
-    recall = again.diagnostics["recall"]
+    recall = again.diagnostics.recall
     for view in ("baseline", "attack"):
         assert len({len(v) for v in recall[view].values()}) == 1
         assert max(recall[view]["precision"]) <= 1.0
-    assert {row["rule"] for row in again.diagnostics["rules"]} == {"grid", "all"}
-    assert again.diagnostics["relaxed"][0]["delta"] == 1e-5
-    assert again.diagnostics["models"]["helper"] == "untrained copy of KNeighborsClassifier"
+    assert {row.rule for row in again.diagnostics.rules} == {"grid", "all"}
+    assert again.diagnostics.relaxed[0].delta == 1e-5
+    assert again.diagnostics.models.helper == "untrained copy of KNeighborsClassifier"
 
 
 def test_a_model_that_never_saw_the_members_leaks_nothing():
@@ -149,8 +149,8 @@ def test_losses_and_generated_records_may_come_as_columns():
         tables_[0], generated=tables_[1], target_loss="loss", helper_loss="other", label="y"
     )
     assert result.verdict.status == "leak"
-    assert result.diagnostics["models"]["generator"] == "given"
-    assert result.diagnostics["models"]["helper"] == "given"
+    assert result.diagnostics.models.generator == "given"
+    assert result.diagnostics.models.helper == "given"
     assert not result.verdict.robust
     assert any("may see more of a record" in reason for reason in result.verdict.reasons)
     bare = [{k: v for k, v in t.items() if k != "other"} for t in tables_]
@@ -260,7 +260,7 @@ def test_stages_are_told():
 
 
 def test_real_nonmembers_are_a_negative_control(leaking):
-    assert leaking.diagnostics["negative_control"]["status"] == "no evidence"
+    assert leaking.diagnostics.negative_control.status == "no evidence"
     assert leaking.measurements["negative_control_epsilon"] == 0.0
     assert leaking.measurements["direct_epsilon"] > 0.3
     assert leaking.measurements["negative_control_sight"] > 0.1
