@@ -168,13 +168,13 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
 @pytest.mark.parametrize(
     ("chart", "words"),
     [
-        ("balance", [HOSTILE[0], "before", "0.8"]),
-        ("roc", ["curve", "attack, as measured"]),
+        ("balance", [HOSTILE[0], "before", "after"]),
+        ("roc", ["curve", "proven", "recognised"]),
         ("overlap-before", ["group", "members", "records"]),
         ("wealth", ["trial", "wealth"]),
         ("sensitivity", ["gamma", "epsilon"]),
         ("bootstrap", ["repetitions"]),
-        ("calibration", ["model", "target", "predicted", "observed", "records"]),
+        ("calibration", ["model", "predicted", "observed", "records"]),
         ("log-loss", ["model", "log-loss"]),
         ("tau", ["bound on", "tau", "at least"]),
         ("replays-epsilon", ["replays"]),
@@ -183,7 +183,8 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
 def test_hovering_tells(
     browser: Browser, pages: dict[str, Path], chart: str, words: list[str]
 ) -> None:
-    browser.open(pages["hostile"])
+    of_values = chart in ("calibration", "log-loss", "tau", "replays-epsilon")
+    browser.open(pages["values" if of_values else "hostile"])
     x, y = browser.evaluate(
         f"""(() => {{
             const place = document.getElementById('chart-{chart}');

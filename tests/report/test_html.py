@@ -16,7 +16,7 @@ from divulge.report import charts, html, wording
 from divulge.report.drawing import COLOURS, POINTS, bins, pairs
 from divulge.report.presentation import presentation
 from divulge.report.section import Section
-from divulge.report.shapes import shape
+from divulge.report.shapes import label, shape
 from divulge.result import Diagnostics, Result, Verdict, floor_to
 from divulge.result.shared import Balance, Sensitivity
 
@@ -78,7 +78,7 @@ def test_every_game_is_shown_in_its_own_words(game: str) -> None:
     assert all(a["aria-label"] for a in charted)
     names = page.texts("th", scope="row")
     for key in (*result.measurements, *result.trials):
-        assert shown.labels.get(key, key.replace("_", " ")) in names
+        assert label(key, shown.labels) in names
 
 
 def test_a_game_that_is_not_known_is_shown_plainly() -> None:

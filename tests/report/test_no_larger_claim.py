@@ -65,7 +65,7 @@ class Planted:
         if isinstance(value, list | tuple):  # a series: one of it is enough
             return [*value[:-1], self.claim()]
         if isinstance(value, float) and key in DEDUCTED:
-            self.deducted.append(83.9000004 + len(self.deducted) / 10)
+            self.deducted.append(83.2000004 + len(self.deducted) / 10)
             return self.deducted[-1]
         return self.claim() if isinstance(value, float) and key in CLAIMS else value
 
