@@ -134,10 +134,9 @@ def fit_values(
     for fit_on, out in [*_splits(head, fold), *([(head, tail)] if tail.size else [])]:
         fit_on = fit_on[: max(FEWEST_FIT, 2 * FIT_RECORDS // classes)]
         seed = int(rng.integers(2**31))
-        one_each = np.ones(fit_on.size)
         models = [
-            _linear(shown[fit_on], codes[fit_on], one_each),
-            _boosted(shown[fit_on], codes[fit_on], one_each, rounds, seed, leaves=16),
+            _linear(shown[fit_on], codes[fit_on], None),
+            _boosted(shown[fit_on], codes[fit_on], None, rounds, seed, leaves=16),
         ]
         for own, model in zip(predicted, models, strict=True):
             own[out] = model(shown[out], classes)
@@ -166,7 +165,7 @@ def _weighted_pairs(shown: Array, log_target: Array) -> tuple[Array, Index, Arra
 _Predict = Callable[[Array, int], Array]
 
 
-def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
+def _linear(shown: Array, codes: Index, weight: Array | None) -> _Predict:
     from sklearn.linear_model import LogisticRegression
 
     centre, scale = shown.mean(axis=0), shown.std(axis=0)
@@ -179,8 +178,9 @@ def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
 
 
 def _boosted(
-    shown: Array, codes: Index, weight: Array, rounds: int, seed: int, leaves: int
+    shown: Array, codes: Index, weight: Array | None, rounds: int, seed: int, leaves: int
 ) -> _Predict:
+    """Boosting. With weights, even equal ones, its bins take ten times as long as its trees."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     if np.unique(codes).size < 2:
@@ -198,7 +198,7 @@ def _boosted(
     return lambda x, classes: _all_classes(model, x, classes)
 
 
-def _constant(codes: Index, weight: Array) -> _Predict:
+def _constant(codes: Index, weight: Array | None) -> _Predict:
     def predict(x: Array, classes: int) -> Array:
         share = np.bincount(codes, weights=weight, minlength=classes)
         return np.tile(log_probabilities(share[None] / share.sum()), (len(x), 1))
