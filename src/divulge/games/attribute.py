@@ -234,7 +234,7 @@ def _prepare(
                 f"records' values: given what the records show, they are off by {priors.shift:.2f} "
                 "in log-odds at least. Give held-out records from the training records' population."
             )
-        priors = values.first(priors, training)
+        priors = values.parted(priors, training)
     else:
         priors = values.blind(
             records.codes[:training],

@@ -7,7 +7,7 @@ together. Replays are combined by their e-values and p-values (``bounds/repeated
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -79,8 +79,17 @@ def play_game(
     score = value_score(
         rule.score, log_target[:records], priors.expected, priors.log_proxy, rule.power
     )
-    plan = replay.plan(codes, score, priors, error=rule.half, rng=rng, tau=rule.tau or 0.0)
+    beyond = None
+    if priors.beyond is not None:
+        said, rest = log_target[records:], priors.beyond
+        beyond = value_score(rule.score, said, rest.expected, rest.log_proxy, rule.power)
+    plan = replay.plan(
+        codes, score, priors, error=rule.half, rng=rng, tau=rule.tau or 0.0, beyond=beyond
+    )
     played = replay.play(plan, rule.repetitions, rng, progress)
+    if plan.strangers is not None:
+        known = {"known_share": float(plan.strangers.shares.min())}
+        priors = replace(priors, quality={**priors.quality, **known})
 
     def advance(done: int, of: int) -> None:
         if progress is not None:
