@@ -173,6 +173,7 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
 
     def planned(codes):
         rng = np.random.default_rng(5)
+        beyond = None
         if how == "blind":
             rows = slice(0, 1200)
             priors = values.blind(
@@ -193,9 +194,11 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
                 rng=rng,
             )
             priors = values.parted(priors, 1200)
+            rest = priors.beyond
+            beyond = value_score("llr", target[1200:], rest.expected, rest.log_proxy)
         score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
         return priors, replay.plan(
-            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6)
+            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6), beyond=beyond
         )
 
     swapped = table.codes.copy()
@@ -206,6 +209,7 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     assert np.array_equal(plan.bets.evidence, again.bets.evidence)
     assert plan.share == again.share
     assert np.any(plan.bets.evidence != 0.0)
+    assert (plan.strangers is None) == (how == "blind")
 
 
 def misfit_of(table, log_odds, *more):
