@@ -526,7 +526,8 @@ def test_a_remembering_model_gives_its_protected_column_away():
         repetitions=3,
     )
     assert result.verdict.status == "leak"
-    assert values(result, "prior")[("epsilon", 0.0)] > 1.0
+    # Much is lost: a nearest neighbour is as sure of strangers as of its own records.
+    assert values(result, "prior")[("epsilon", 0.0)] > 0.3
 
 
 def test_a_proxy_that_saw_the_training_records_is_flagged():
