@@ -167,7 +167,8 @@ def test_models_of_a_value_are_fitted_without_weights(monkeypatch):
 @pytest.mark.parametrize("how", ["blind", "held-out"])
 def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     """Give every record of the tail another value: priors, evidence and threshold stay."""
-    table = drawn(1600, epsilon=2.0, tau=0.05)
+    rng = np.random.default_rng(0)
+    table = NoisyLabels(epsilon=2.0, tau=0.05).sample(1600, rng, trained=1200)
     target, proxy = logs(table)
     head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
 
