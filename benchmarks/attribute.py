@@ -90,20 +90,21 @@ def _table(title: str, *names: str) -> Table:
 
 def heldout(games: int) -> None:
     """Noisy labels, with held-out records of the same population: what is proved of them."""
-    table = _table(f"noisy labels, held-out records; mean of {games}", "truth", "records")
-    for epsilon, (training, outside) in itertools.product(
-        (1.0, 2.0, 3.0), ((1000, 500), (2000, 2000))
+    table = _table(f"noisy labels, held-out records; mean of {games}", "truth", "records", "proxy")
+    for epsilon, (training, outside), proxy in itertools.product(
+        (1.0, 2.0, 3.0), ((1000, 500), (2000, 2000)), (0.8, 0.4)
     ):
+        population = Population("same", epsilon, proxy)
         found = [
             audit_records(
-                Population("same", epsilon).sample(training, outside, np.random.default_rng(seed)),
+                population.sample(training, outside, np.random.default_rng(seed)),
                 Rule((), repetitions=5),
                 seed=seed,
                 compare=False,
             )
             for seed in range(games)
         ]
-        _told(table, f"{epsilon:g}", found, f"{training} + {outside}")
+        _told(table, f"{epsilon:g}", found, f"{training} + {outside}", f"knows {proxy:.0%}")
     CONSOLE.print(table)
 
 

@@ -37,6 +37,8 @@ class Population:
 
     kind: str
     epsilon: float = 0.0
+    proxy: float = 0.8
+    """How much of the log-odds' line the proxy knows."""
 
     @property
     def name(self) -> str:
@@ -57,7 +59,7 @@ class Population:
         codes = (rng.random(size) < expit(np.where(held, line, known))).astype(np.intp)
         noisy = np.where(rng.random(size) < expit(self.epsilon), codes, 1 - codes)
         told = np.where(held, 0.0, self.epsilon * (2.0 * noisy - 1.0))
-        target, proxy = (_two(expit(v)) for v in (known + told, 0.8 * line))
+        target, proxy = (_two(expit(v)) for v in (known + told, self.proxy * line))
         return Records(
             codes=codes,
             classes=("0", "1"),
