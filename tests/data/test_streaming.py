@@ -268,7 +268,7 @@ def test_tables_apart_are_one_table(tmp_path):
 def test_features_limit_the_rows_and_the_result_says_so(monkeypatch):
     monkeypatch.setattr(pools, "AT_MOST", 800 * (2 + pools.PER_ROW))
     result = membership(scores(2000), score="loss", features="x_*", estimator="logistic")
-    said = result.diagnostics["subset"]
+    said = result.diagnostics.subset
     assert (said["rows"], said["used"]) == (2000, 800)
     assert "800 of 2,000 rows" in said["sentence"]
     assert result.trials["pool_members"] + result.trials["pool_nonmembers"] == 800
@@ -301,11 +301,11 @@ def test_compact_orders_are_the_usual_ones():
 
 
 def test_slices_change_nothing_but_rounding(monkeypatch):
-    from divulge import trials
+    from divulge import types
 
     table = scores(4000)
     whole = json.loads(membership(table, score="loss").dumps())
-    monkeypatch.setattr(trials, "AT_ONCE", 777)
+    monkeypatch.setattr(types, "AT_ONCE", 777)
     sliced = json.loads(membership(table, score="loss").dumps())
     assert [b["value"] for b in sliced["bounds"]] == pytest.approx(
         [b["value"] for b in whole["bounds"]]

@@ -99,7 +99,7 @@ def test_the_result_is_computed_and_says_so():
 
 def test_the_solved_noise_and_rate_keep_their_word(tmp_path):
     goal = {"advantage": 0.04, "percentile": 95.0, "features": "x_*", "id": "key"}
-    found = leakage(DATA, reference=REFERENCE, **goal).diagnostics["defences"]
+    found = leakage(DATA, reference=REFERENCE, **goal).diagnostics.defences
     assert found.noise > 0.0
     assert 0.0 < found.rate < 1.0
     for options in (
@@ -172,7 +172,7 @@ def test_a_similar_record_keeps_a_share():
     near = reference[:50] + 0.05 * rng.normal(size=(50, 20))
     far = rng.normal(size=(50, 20))
     shares = [
-        leakage({"e": z}, reference={"e": reference}).diagnostics["similar"]["median_share"]
+        leakage({"e": z}, reference={"e": reference}).diagnostics.similar.median_share
         for z in (near, far)
     ]
     assert shares[0] > 0.97
