@@ -269,11 +269,11 @@ def test_features_limit_the_rows_and_the_result_says_so(monkeypatch):
     monkeypatch.setattr(pools, "AT_MOST", 800 * (2 + pools.PER_ROW))
     result = membership(scores(2000), score="loss", features="x_*", estimator="logistic")
     said = result.diagnostics.subset
-    assert (said["rows"], said["used"]) == (2000, 800)
-    assert "800 of 2,000 rows" in said["sentence"]
+    assert (said.rows, said.used) == (2000, 800)
+    assert "800 of 2,000 rows" in said.sentence
     assert result.trials["pool_members"] + result.trials["pool_nonmembers"] == 800
     assert (result.trials["rows_of_the_table"], result.trials["rows_used"]) == (2000, 800)
-    assert said["sentence"] in " ".join(str(result).split())
+    assert said.sentence in " ".join(str(result).split())
     whole = membership(scores(2000), score="loss")
     assert "subset" not in whole.diagnostics
     with pytest.raises(InputError, match="rows must be"):
