@@ -43,7 +43,7 @@ def test_the_spread_is_that_of_the_seeds_alone(combined):
     ]
     for row, key in zip(said.spread, HEADLINE, strict=True):
         values = [a[key] for a in alone]
-        assert row.of_each_seed == values
+        assert list(row.of_each_seed) == values
         assert (row.least, row.largest) == (min(values), max(values))
         assert row.median == pytest.approx(np.median(values))
         assert row.combined == headline(combined)[key]

@@ -88,7 +88,7 @@ def test_the_result_is_computed_and_says_so():
     assert again.to_json() == result.to_json()
     goal = result.diagnostics.defences
     assert goal.now > 0.05
-    assert f"{goal['percentile']:g}th percentile" in result.verdict.sentence
+    assert f"{goal.percentile:g}th percentile" in result.verdict.sentence
     exposed = result.diagnostics.most_exposed
     assert len(exposed) == 20
     assert all(row["advantage_by_similar"] <= row["advantage"] + 1e-12 for row in exposed)

@@ -15,6 +15,7 @@ from divulge.games.retraining.read import pool, read_counts
 from divulge.posterior.correlated import correlated
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.result import Result
+from divulge.result.of_posterior import Quantiles
 
 STRONG = pd.DataFrame(
     {
@@ -43,13 +44,13 @@ def test_the_posterior_is_in_the_json(result):
 
 
 def test_the_strongest_attack_would_have_claimed_less(result):
-    strongest, free = result.posterior["if_strongest_attack"], result.posterior["epsilon"]
-    assert strongest["q95"] < free["q05"]
+    strongest, free = result.posterior.if_strongest_attack, result.posterior.epsilon
+    assert strongest.q95 < free.q05
 
 
 def test_the_bound_is_frequentist_and_the_interval_is_not_called_one(result):
     assert [b.method for b in result.headline()] == ["clopper-pearson"] * 2
-    assert result.bounds[0].value < result.posterior["epsilon"]["q05"]
+    assert result.bounds[0].value < result.posterior.epsilon.q05
     assert "not a confidence bound" in result.verdict.sentence
     assert result.verdict.status == "leak"
     assert check(result, Claim.parse("epsilon=2,delta=1e-3")).refuted
@@ -65,9 +66,9 @@ def test_the_text_shows_both(result):
 
 def test_sensitivity_starts_with_the_prior_that_was_used(result):
     rows = result.diagnostics.priors
-    assert rows[0]["q50"] == result.posterior["epsilon"]["q50"]
-    assert rows[-1]["prior_of_strength"] == "fixed at 1"
-    assert rows[-1]["q50"] == result.posterior["if_strongest_attack"]["q50"]
+    assert rows[0].q50 == result.posterior.epsilon.q50
+    assert rows[-1].prior_of_strength == "fixed at 1"
+    assert rows[-1].q50 == result.posterior.if_strongest_attack.q50
     assert len(rows) == 8
 
 
@@ -109,18 +110,18 @@ def test_the_margins_of_correlated_counts_are_the_user_s_choice():
     counts = [[10, 60, 0, 60], [8, 60, 12, 60]]
     published = divulge.retraining(counts, deltas=(0.0,), correlated=True, margins="normal")
     exact = correlated(counts, margins="normal").posterior(EpsilonPrior(), StrengthPrior())
-    assert published.posterior["epsilon"]["q50"] == pytest.approx(float(exact.quantile(0.5)))
+    assert published.posterior.epsilon.q50 == pytest.approx(float(exact.quantile(0.5)))
     assert published.provenance["margins"] == "normal"
     default = divulge.retraining(counts, deltas=(0.0,), correlated=True)
     assert default.provenance["margins"] == "beta-binomial"
-    assert default.posterior["epsilon"]["q50"] != published.posterior["epsilon"]["q50"]
+    assert default.posterior.epsilon.q50 != published.posterior.epsilon.q50
     assert "margins" not in divulge.retraining(counts, deltas=(0.0,)).provenance
 
 
 def test_the_sampler_beside_the_exact_posterior():
     found = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
-    sampled, exact = found.posterior["sampler"], found.posterior["epsilon"]
-    assert sampled["epsilon"]["q50"] == pytest.approx(exact["q50"], rel=0.4)
+    sampled, exact = found.posterior.sampler, found.posterior.epsilon
+    assert sampled["epsilon"].q50 == pytest.approx(exact.q50, rel=0.4)
     assert len(found.diagnostics.sampler.autocorrelation) == 201
     again = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
     assert again.posterior == found.posterior
@@ -134,7 +135,7 @@ def test_priors_as_text_or_objects():
     )
     assert text.posterior == objects.posterior
     fixed = divulge.retraining(row, strength="0.5")
-    assert fixed.posterior["strength"] == {"fixed": 0.5}
+    assert fixed.posterior.strength == Quantiles(fixed=0.5)
     assert fixed.diagnostics.joint is None
 
 
@@ -233,4 +234,4 @@ def test_two_modes_are_said():
     counts = np.column_stack([x, [100] * 20, y, [100] * 20])
     found = divulge.retraining(counts, deltas=(1e-3,), correlated=True)
     assert any("more than one mode" in reason for reason in found.verdict.reasons)
-    assert len(found.posterior["highest_density"]["epsilon"]) == 2
+    assert len(found.posterior.highest_density.epsilon) == 2

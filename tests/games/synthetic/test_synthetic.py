@@ -97,13 +97,12 @@ def test_the_comparisons_with_real_nonmembers_are_in_the_same_result(leaking):
 def test_repeats_give_a_t_interval(leaking):
     spread = leaking.diagnostics.repeats
     assert spread.count == 3
-    for name in ("c_lb", "c_plus_epsilon_lb", "epsilon_tilde"):
-        one = spread[name]
-        assert len(one["values"]) == 3
-        assert one["low"] <= one["mean"] <= one["high"]
-    values = np.array(spread.c_plus_epsilon_lb["values"])
+    for one in (spread.c_lb, spread.c_plus_epsilon_lb, spread.epsilon_tilde):
+        assert len(one.values) == 3
+        assert one.low <= one.mean <= one.high
+    values = np.array(spread.c_plus_epsilon_lb.values)
     half = 4.302653 * values.std(ddof=1) / np.sqrt(3)
-    assert spread.c_plus_epsilon_lb["high"] - values.mean() == pytest.approx(half, rel=1e-5)
+    assert spread.c_plus_epsilon_lb.high - values.mean() == pytest.approx(half, rel=1e-5)
 
 
 def test_other_processes_find_the_same(leaking):
@@ -114,9 +113,9 @@ def test_the_result_survives_json_and_holds_the_curves(leaking):
     again = Result.from_json(json.loads(leaking.dumps()))
     assert again.game == "synthetic"
     recall = again.diagnostics.recall
-    for view in ("baseline", "attack"):
-        assert len({len(v) for v in recall[view].values()}) == 1
-        assert max(recall[view]["precision"]) <= 1.0
+    for view in (recall.baseline, recall.attack):
+        assert len({len(v) for v in view.to_json().values()}) == 1
+        assert max(view.precision) <= 1.0
     assert {row.rule for row in again.diagnostics.rules} == {"grid", "all"}
     assert again.diagnostics.relaxed[0].delta == 1e-5
     assert again.diagnostics.models.helper == "untrained copy of KNeighborsClassifier"
