@@ -275,7 +275,7 @@ def test_features_limit_the_rows_and_the_result_says_so(monkeypatch):
     assert (result.trials["rows_of_the_table"], result.trials["rows_used"]) == (2000, 800)
     assert said.sentence in " ".join(str(result).split())
     whole = membership(scores(2000), score="loss")
-    assert "subset" not in whole.diagnostics
+    assert whole.diagnostics.subset is None
     with pytest.raises(InputError, match="rows must be"):
         membership(scores(2000), score="loss", rows=0)
 
