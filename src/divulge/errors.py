@@ -46,6 +46,10 @@ class CannotConclude(DivulgeError):
     exit_code = 3
 
 
+class Note(UserWarning):
+    """Something the user should know that is no error: an option without effect, an old name."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise InputError(message) unless the condition holds."""
     if not condition:

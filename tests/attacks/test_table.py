@@ -57,7 +57,7 @@ def column(frame, name):
 
 
 def test_loss_is_the_models_own(table, model):
-    found = divulge.score(table, model=model, attacks="loss", **WANTED)
+    found = divulge.score(table, model=model, attack="loss", **WANTED)
     p = model.predict_proba(matrix(table))
     hit = p[np.arange(len(p)), table["digit"].to_numpy()]
     expected = -np.log(np.maximum(hit, SMALLEST))
@@ -83,7 +83,7 @@ def test_chunks_do_not_change_a_score(table, model, calm, rows, tmp_path):
     path = tmp_path / "records.parquet"
     pq.write_table(table, path, row_group_size=50)
     out = tmp_path / "scores.parquet"
-    assert divulge.score(path, model=model, out=out, rows=rows, **given) is None
+    assert divulge.score(path, model=model, table=out, rows=rows, **given) is None
     read = tables.read(out)
     assert read.columns == whole.columns
     for name in whole.columns:
@@ -117,7 +117,7 @@ def test_members_apart_become_a_column(table, model, tmp_path):
         table.slice(300).drop_columns("member"),
     )
     out = tmp_path / "scores.csv"
-    divulge.score(members=first, nonmembers=second, model=model, out=out, columns=(), **WANTED)
+    divulge.score(members=first, nonmembers=second, model=model, table=out, columns=(), **WANTED)
     read = tables.read(out)
     assert read.columns[0] == "member"
     assert column(read, "member").sum() == 300
@@ -161,7 +161,7 @@ def test_a_second_run_asks_nothing_again(table, model, tmp_path):
 def test_a_model_without_a_name_cannot_be_kept(table, model, tmp_path):
     with pytest.raises(InputError, match="cannot be named"):
         divulge.score(
-            table, model=Counting(model, tmp_path / "log"), cache=tmp_path, attacks="loss", **WANTED
+            table, model=Counting(model, tmp_path / "log"), cache=tmp_path, attack="loss", **WANTED
         )
 
 
@@ -174,7 +174,7 @@ def test_processes_give_the_same(table, model):
 
 def test_the_file_says_what_made_it(table, model, tmp_path):
     out = tmp_path / "s.parquet"
-    divulge.score(table, model=model, out=out, attacks=["loss", "confidence"], **WANTED)
+    divulge.score(table, model=model, table=out, attack=["loss", "confidence"], **WANTED)
     said = json.loads(pq.read_schema(out).metadata[b"divulge"])
     assert said["divulge"] == divulge.__version__
     assert said["attacks"]["loss"] == {"lower_is_member": True}
@@ -213,14 +213,14 @@ def test_a_score_column_that_is_there_is_not_overwritten(table, model, tmp_path)
     crowded = table.append_column("loss", pa.array(np.zeros(len(table))))
     out = tmp_path / "s.parquet"
     with pytest.raises(InputError, match="already has a column 'loss'"):
-        divulge.score(crowded, model=model, out=out, **WANTED)
+        divulge.score(crowded, model=model, table=out, **WANTED)
     assert list(tmp_path.iterdir()) == []
-    divulge.score(crowded, model=model, out=out, columns=["member"], **WANTED)
+    divulge.score(crowded, model=model, table=out, columns=["member"], **WANTED)
     assert tables.read(out).columns[0] == "member"
 
 
 def test_membership_takes_attacks_by_name(table, model):
     result = divulge.membership(
-        table, model=model, score=["loss", "entropy"], features="x_*", label="digit"
+        table, model=model, attack=["loss", "entropy"], features="x_*", label="digit"
     )
     assert result.verdict.status == "leak"

@@ -15,7 +15,7 @@ RECORDS = {
     "a": numbers(),
     "b": numbers(0.5),
 }
-SCORE = ("--data", "data.csv", "--attacks", "loss", "--out", "scored.csv", "--no-cache")
+SCORE = ("--data", "data.csv", "--attack", "loss", "--table", "scored.csv", "--no-cache")
 
 FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "raises": ("raise ValueError('no such thing')", ("ValueError: no such thing", "rows 0 to")),

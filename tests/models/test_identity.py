@@ -127,7 +127,7 @@ def test_a_server_is_kept_under_a_cache_key_only(folder, monkeypatch, capsys):
     (folder / "t.csv").write_text(text)
     with serving(answer) as (url, _):
         words = ["score", "--model", f"{url}/invocations?key=s3cret", "--data", "t.csv", "--label",
-                 "y", "--features", "x_0", "--attacks", "loss", "-o", "out.csv",
+                 "y", "--features", "x_0", "--attack", "loss", "--table", "out.csv",
                  "--overwrite"]  # fmt: skip
         for _ in range(2):
             said = run(*words)
@@ -198,7 +198,7 @@ def test_training_that_was_edited_is_done_again(folder, monkeypatch):
 
         found = divulge.retraining.measure(
             training.train, np.zeros((4, 1)), np.ones(1), loss=training.loss, models=4,
-            cache=folder / "kept", name="same", n_jobs=1, backend="serial",
+            cache=folder / "kept", cache_key="same", n_jobs=1, backend="serial",
         )  # fmt: skip
         losses.append(float(found.without[0]))
         forget(before)

@@ -16,7 +16,7 @@ from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import base
 from divulge.models.base import Answers, Model
-from divulge.models.estimator import adapt
+from divulge.models.handed import open_model
 from divulge.models.hub import CausalModel
 
 Progress = Callable[[int, int], None]
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 class Question:
     """Which models are asked, and which columns of the records they are shown.
 
-    A model is anything that ``divulge.models.adapt`` takes, or a ``Source`` that names a file.
+    A model is handed over in any way that ``models/handed.py`` takes.
     ``shadow_columns[k]`` names the column that says which records shadow model k trained on.
     """
 
@@ -64,7 +64,7 @@ def observe(
     With ``outside`` no model trained on any of them, as is the case for a population sample.
     """
     question.check(frame, where, outside=outside)
-    target = _spared(opened(question.target, "the model"), needs)
+    target = _spared(open_model(question.target, "the model"), needs)
     answers = _asked(question, target, frame, where, progress)
     labels = None
     if answers.log_probabilities is not None and question.label is not None:
@@ -100,11 +100,6 @@ def _spared(model: Model, needs: Collection[str]) -> Model:
     return model
 
 
-def opened(model: Any, name: str) -> Model:
-    """A model that can be asked; a Source is opened, once per process."""
-    return adapt(model.open() if hasattr(model, "open") else model, name)
-
-
 def _asked(
     question: Question, model: Model, frame: Frame, where: str, progress: Progress | None
 ) -> Answers:
@@ -122,7 +117,7 @@ def _beside(
     needs: Collection[str],
 ) -> Answers:
     """The answers of a further model, its classes in the order of the target's."""
-    model = _spared(opened(given, f"the {role} model"), needs)
+    model = _spared(open_model(given, f"the {role} model"), needs)
     if model.gives != target.gives:
         raise InputError(
             f"The {role} model gives {model.gives}, the target {target.gives}: they must give the "

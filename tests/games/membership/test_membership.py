@@ -115,7 +115,7 @@ def test_a_learned_attack_sees_what_a_score_means_for_a_record():
     leak = np.where(data["x_1"] > 0.0, 1.5, -1.5) * data["member"]
     data["score"] = leak + rng.normal(size=4000)
     plain = membership(data, score="score", features="x_*", propensity="pi")
-    learned = membership(data, score="score", features="x_*", propensity="pi", attack="learned")
+    learned = membership(data, score="score", features="x_*", propensity="pi", combine="learned")
     plain_mu, learned_mu = (bounds(r, "balanced")[("mu", None)] for r in (plain, learned))
     assert learned_mu > plain_mu
 
@@ -175,9 +175,9 @@ def test_no_overlap_no_audit():
 
 
 def test_the_seed_fixes_everything():
-    one = membership(table(), score="loss", propensity="pi", rng=5).to_json()
-    two = membership(table(), score="loss", propensity="pi", rng=5).to_json()
-    other = membership(table(), score="loss", propensity="pi", rng=6).to_json()
+    one = membership(table(), score="loss", propensity="pi", seed=5).to_json()
+    two = membership(table(), score="loss", propensity="pi", seed=5).to_json()
+    other = membership(table(), score="loss", propensity="pi", seed=6).to_json()
     assert one == two
     assert one["diagnostics"]["draw"] != other["diagnostics"]["draw"]
 

@@ -176,7 +176,7 @@ def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_p
     model, generator = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data), Known()
 
     def audit():
-        return synthetic(data, model=model, label="y", generator=generator, cache=tmp_path, rng=3)
+        return synthetic(data, model=model, label="y", generator=generator, cache=tmp_path, seed=3)
 
     from divulge.games.synthetic import contest
 
@@ -281,7 +281,7 @@ def test_generated_records_may_be_sorted_and_the_seed_fixes_everything():
     order = np.argsort(made["y"], kind="stable")
     made = {k: v[order] for k, v in made.items()}
     model = fitted(RandomForestClassifier(20), data)
-    one, two = (synthetic(data, model=model, label="y", generated=made, rng=5) for _ in range(2))
+    one, two = (synthetic(data, model=model, label="y", generated=made, seed=5) for _ in range(2))
     assert one.verdict.status == "leak"
     assert one.dumps() == two.dumps()
 

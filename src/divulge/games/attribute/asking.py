@@ -13,7 +13,7 @@ from divulge.attacks import scoring
 from divulge.data import tables
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.models import Model
+from divulge.models.handed import open_model
 from divulge.shift.pooling import FLOOR
 from divulge.types import Array
 
@@ -126,12 +126,8 @@ def from_models(
 def _predicted(
     sources: Sequence[Source], inputs: Sequence[str], model: Any, role: str
 ) -> tuple[tuple[str, ...], Array]:
-    require(
-        hasattr(model, "predict_proba")
-        or (isinstance(model, Model) and model.gives == "probabilities"),
-        f"The {role} must have predict_proba. Found {type(model).__name__}.",
-    )
-    parts = [scoring.probabilities(model, s.frame, inputs) for s in sources]
+    asked = open_model(model, f"the {role}")
+    parts = [scoring.probabilities(asked, s.frame, inputs) for s in sources]
     return tuple(word(c) for c in parts[0][1]), np.concatenate([p for p, _ in parts])
 
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from divulge.bounds import betting, repeated
 from divulge.curves import Gaussian
+from divulge.games import public
 from divulge.games.attribute import proved
 from divulge.games.attribute.proved import Game, Rule
 from divulge.games.attribute.proxy_quality import (
@@ -57,10 +58,9 @@ class Games:
 
 def no_conclusion(context: Context, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
-    return Result(
-        game="attribute",
-        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
-        bounds=(),
+    return public.no_conclusion(
+        "attribute",
+        reason,
         trials={"training_records": context.records.training},
         provenance=context.provenance,
     )

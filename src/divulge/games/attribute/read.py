@@ -8,7 +8,7 @@ content (``data/arranged.py``).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from divulge.errors import InputError, require
 from divulge.games.attribute import asking as probabilities
 from divulge.games.attribute.asking import Source, word
 from divulge.games.attribute.same_records import overlap, refuse_equal
+from divulge.models.handed import described
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index
 
@@ -50,6 +51,8 @@ class Records:
     """Which held-out records are training records as well, in words."""
     value: str = "label"
     inputs: tuple[dict[str, str], ...] = ()
+    model: Mapping[str, str] | None = None
+    """What a result says of the model that was asked."""
     rows: Rows | None = field(default=None, repr=False)
     """Where the training records stand in the user's table."""
 
@@ -148,6 +151,7 @@ def read_records(
             overlap=shared,
             value=value,
             inputs=fingerprints,
+            model=None if model is None else described(model),
             rows=orders[0],
         )
 

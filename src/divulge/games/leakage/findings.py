@@ -13,7 +13,7 @@ from divulge.exposure.covariance import Covariance
 from divulge.exposure.exposed import Release
 from divulge.exposure.normality import LEAST_COUNT, MOST_SKEWED, doubts
 from divulge.exposure.records import shared_rows
-from divulge.proof.provenance import versions
+from divulge.games.public import provenance
 from divulge.result import Result, Verdict
 from divulge.text.rounding import short
 from divulge.types import Array
@@ -145,7 +145,7 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
             "covariance": _covariance(read, measured.leakage, setting, same),
             **_normality(read, release),
         },
-        provenance={"command": command, "versions": versions(), "inputs": list(read.inputs)},
+        provenance=provenance(command, None, read.inputs),
     )
 
 

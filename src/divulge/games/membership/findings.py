@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from divulge.data.features import Features
 from divulge.errors import CannotConclude
+from divulge.games import public
 from divulge.games.membership.draw import Draw
 from divulge.proof import controls, corrections, measures, shown_shift
 from divulge.proof.adjust import Adjusted
@@ -68,10 +69,9 @@ class Context:
 
 def no_conclusion(context: Context, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
-    return Result(
-        game=context.game,
-        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
-        bounds=(),
+    return public.no_conclusion(
+        context.game,
+        reason,
         trials=_trials(context, None),
         diagnostics=_of_the_draw(context),
         provenance=context.provenance,

@@ -9,7 +9,7 @@ a truth is looked at. Rows stand in the order of their content (``data/arranged.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from divulge.data.features import Features, encode
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games.membership.findings import Subset
 from divulge.games.membership.same_records import refuse_same_table, refuse_shared_records
+from divulge.models.handed import described, handed
 from divulge.models.source import Source
 from divulge.trials import check_both_kinds, check_scores
 from divulge.types import Array, Floats
@@ -51,6 +52,8 @@ class Pools:
     """Whether the model reads a text."""
     rows: npt.NDArray[Any] | None = field(default=None, repr=False)
     """Where each row stands in the user's table (with features); two tables count as one."""
+    model: Mapping[str, str] | None = None
+    """What a result says of the model that was asked."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def read_pools(
     propensity: str | None,
     reference_score: str | None,
     heldout: Any = None,
+    attack: str | Sequence[str] | None = None,
     text: str | None = None,
     rows: int | None = None,
     seed: int = 0,
@@ -100,7 +104,6 @@ def read_pools(
         given in ([True, False, False], [False, True, True]),
         "Give one table with a truth column, or members and nonmembers apart.",
     )
-    require(rows is None or rows > 0, f"rows must be at least 1. Found {rows}.")
     apart = table is None
     where = "the two tables" if apart else "the table"
     sources = (
@@ -123,9 +126,8 @@ def read_pools(
     tables.require_columns(shared, single, where)
     require(truth not in names, f"The truth column {truth!r} must not be a feature.")
     finite = [c for c in (reference_score, propensity) if c is not None]
-    if score is not None and model is None:
-        asked = [score] if isinstance(score, str) else list(score)
-        finite += tables.expand(shared, asked, where)
+    if model is None:
+        finite += tables.expand(shared, scoring.score_columns(score), where)
     tables.require_columns(shared, finite, where)
     used = [*single, *finite, *names]
     plan = _Plan(
@@ -146,6 +148,7 @@ def read_pools(
             frame,
             score=score,
             model=model,
+            attack=attack,
             label=label,
             text=text,
             features=names,
@@ -168,8 +171,9 @@ def read_pools(
             require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
         encoded, held = _encoded(frame, names, where, heldout, truth)
         refuse_shared_records(encoded, scores, truths, where)
-    if isinstance(model, Source):
-        inputs.append(model.described())
+    source = handed(model)
+    if isinstance(source, Source):
+        inputs.append(source.described())
     if heldout is not None:
         inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
     del frame
@@ -186,6 +190,7 @@ def read_pools(
         subset=None if len(truths) == total else Subset(len(truths), total),
         text=text is not None,
         rows=numbers if names else None,
+        model=None if model is None else described(model),
     )
 
 

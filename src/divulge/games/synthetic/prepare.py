@@ -20,11 +20,12 @@ from divulge.data import tables
 from divulge.data.arranged import Rows, arranged, order_of
 from divulge.data.features import encode, whole
 from divulge.data.tables import Frame
-from divulge.errors import InputError, require
+from divulge.errors import CannotConclude, InputError, require
 from divulge.games.synthetic.contest import Seen, least_records
 from divulge.generators.base import Generator, Training, generate
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.models import base
+from divulge.models.handed import estimator
 from divulge.types import Array, Index
 from divulge.work import SERIAL
 from divulge.work.pieces import Pieces, digest
@@ -168,7 +169,7 @@ def gather(
         fewest = least_records() / (1.0 - share)
         fewest = max(fewest, LEAST_TAUGHT / share) if teaches else fewest
         parts = "a generator, " if generated is None else "helpers, " if helps else ""
-        raise InputError(
+        raise CannotConclude(
             f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
@@ -211,21 +212,24 @@ def gather(
         tables.require_columns(nonmembers, columns.all, "the table of real non-members")
         frames.append(_by_content(nonmembers, columns)[0].select(*columns.all))
     if len(frames[1]) < least_records():
-        raise InputError(
+        raise CannotConclude(
             f"{len(frames[1])} generated records are left for the game: at least "
             f"{least_records()} are needed."
         )
     played = tables.concat(frames)
     encoded = encode(played, columns.record, "the records")
     target = _target(model, played, columns, work)
+    if np.ptp(target, axis=0).max() == 0.0:
+        raise CannotConclude("The target's loss is the same for every record.")
     helper, name = np.zeros((len(played), 0)), "none"
     if columns.helper:
         helper, name = _loss_columns(played, columns.helper), "given"
     elif helps:
-        fresh, name = _same_kind(model, work.seed)
+        kind = estimator(model)
+        fresh, name = _same_kind(kind, work.seed)
         stage = f"teaching two helpers ({name})"
         work.say(stage)
-        named = hasattr(model, "feature_names_in_")
+        named = hasattr(kind, "feature_names_in_")
         teach = _Teach(fresh, named, (made[np.arange(first)], lessons), played, columns)
         helper = _helpers(teach, work, work.tell(stage))
     cuts = np.cumsum([len(f) for f in frames])
