@@ -70,7 +70,7 @@ def test_json_owns_stdout(folder):
         ((*GOOD[:4], "a,flat"), "Column 'flat' is constant"),
         ((*GOOD, "--mechanism", "subsampled-mean", "--rate", "1.5"), "rate must lie in (0, 1]"),
         ((*GOOD, "--mechanism", "noisy-mean"), "needs noise"),
-        ((*GOOD, "--table", "table.txt"), "must be a .parquet or .csv file"),
+        ((*GOOD, "--table", "table.txt"), "must end in .parquet or .csv"),
     ],
 )
 def test_bad_input_is_exit_code_2_and_one_message(folder, words, message):

@@ -92,7 +92,7 @@ def place(command: str, option: str, stem: str = "new") -> str:
 
 def needed(command: str, *but: str) -> list[str]:
     """Outputs that a command cannot do without."""
-    always = {"canaries plan": ("--records",)}.get(command, ())
+    always = {"canaries plan": ("--records",), "leakage": ("--table",)}.get(command, ())
     return [word for o in always if o not in but for word in (o, place(command, o, "else"))]
 
 

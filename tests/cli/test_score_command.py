@@ -58,7 +58,9 @@ def test_scores_on_one_machine_are_audited_on_another(place, tmp_path):
     given = (*ASK, *trusted(place), "--reference", "reference.skops", "--population",
              "population.parquet", "--columns", "digit", "--no-cache")  # fmt: skip
     out = tmp_path / "scores.parquet"
-    done = divulge("score", "--model", "model.skops", *APART, *given, "--table", str(out), cwd=place)
+    done = divulge(
+        "score", "--model", "model.skops", *APART, *given, "--table", str(out), cwd=place
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     found = tables.read(out)

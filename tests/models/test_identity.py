@@ -37,7 +37,7 @@ def forget(before):
 
 def scored(where="mine:f", **given):
     before = set(sys.modules)
-    options = {"cache": "kept", "attacks": "loss", "rows": 20, "features": "x_0"}
+    options = {"cache": "kept", "attack": "loss", "chunk": 20, "features": "x_0"}
     found = divulge.score(TABLE, model=Source(where), **{**options, **given})
     forget(before)
     return found["loss"].to_numpy()
@@ -97,7 +97,7 @@ def test_a_cache_key_vouches_for_what_cannot_be_looked_at(folder):
         asked.append(len(rows))
         return [0.5] * len(rows)
 
-    given = {"attacks": "loss", "rows": 20, "features": "x_0", "cache": "kept"}
+    given = {"attack": "loss", "chunk": 20, "features": "x_0", "cache": "kept"}
     with pytest.raises(InputError, match=r"function answers cannot be named.*cache key"):
         divulge.score(TABLE, model=own, **given)
     asked.clear()

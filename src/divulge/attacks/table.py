@@ -121,8 +121,6 @@ def score(
     engine = Engine(backend, n_jobs, address)
     if table is not None:
         require_table_name(table, (data, members, nonmembers, population))
-    for note in not_opened(attack, references, shadows):
-        warnings.warn(note, Note, stacklevel=3)
     question = Question(
         target=handed(model),
         features=(features,) if isinstance(features, str) else tuple(features),
@@ -134,6 +132,8 @@ def score(
     )
     chunks = _chunks(data, members, nonmembers, chunk)
     job = replace(prepared(question, chunks.first(FIRST), attack, population), cache_key=cache_key)
+    for note in not_opened(attack, references, shadows):
+        warnings.warn(note, Note, stacklevel=3)
     pieces = Pieces.at(cache)
     made = _scored(job, chunks, pieces, engine, progress)
     shaped = (_table(chunk, scores, columns) for chunk, scores in made)

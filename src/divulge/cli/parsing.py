@@ -17,7 +17,7 @@ class Command(TyperCommand):
         """The parameters in the order of their groups: required ones do not go ahead."""
         place = {panel: k for k, panel in enumerate(options.PANELS, start=1)}
         found = super().get_params(ctx)
-        return sorted(found, key=lambda p: place.get(getattr(p, "rich_help_panel", None), 0))
+        return sorted(found, key=lambda p: place.get(getattr(p, "rich_help_panel", ""), 0))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words, after a note about every old name."""

@@ -22,7 +22,8 @@ def _always(name: str) -> Rule:
 
 
 def _table(value: str | None, given: Given) -> str | None:
-    return "--table" if value is not None and Path(value).suffix.lower() in TABLES else None
+    old = value is not None and Path(value).suffix.lower() in TABLES and "--table" not in given
+    return "--table" if old else None
 
 
 def _attack(value: str | None, given: Given) -> str | None:

@@ -96,7 +96,9 @@ def test_finished_pieces_are_not_trained_again(tmp_path):
     kept[0].unlink()
     kept[1].write_bytes(kept[1].read_bytes()[:-3])
     third = Noisy()
-    assert np.array_equal(measure(third, cache=tmp_path, cache_key="noisy sum").without, found.without)
+    assert np.array_equal(
+        measure(third, cache=tmp_path, cache_key="noisy sum").without, found.without
+    )
     assert third.calls == 20
     fourth = Noisy()
     measure(fourth, cache=tmp_path, cache_key="another training")
@@ -151,7 +153,7 @@ def test_a_scikit_learn_model():
     [
         ({"models": 3}, "four models"),
         ({"cross_fed": False, "shadows": 1}, "two shadow"),
-        ({"cache": "x"}, "Give the pieces a name"),
+        ({"cache": "x"}, "Give the pieces a cache_key"),
         ({"levels": (0.0,)}, "Target errors"),
     ],
 )

@@ -131,7 +131,7 @@ def audit(
             prior_of_epsilon=str(of_e),
             prior_of_strength=str(of_s),
             counts="correlated" if correlated else ("pooled" if group else "independent"),
-            **({"margins": margins} if correlated else {}),
+            **dict[str, Any]({"margins": margins} if correlated else {}),
         ),
         posterior=findings.summary(estimates, draws, level),
     )

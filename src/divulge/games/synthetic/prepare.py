@@ -158,6 +158,15 @@ def gather(
     work: Work,
 ) -> Material:
     """Split, generate, train the helper, and ask both models about every record that is played."""
+    require(
+        generated is not None or not columns.target,
+        "Losses in columns are known for given records only: give the generated records, with the "
+        "same columns, too.",
+    )
+    if generated is not None:
+        same_schema(members.select(*columns.all), generated)
+    if nonmembers is not None:
+        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
     members, _ = _by_content(members, columns)
     rng = np.random.default_rng(work.seed)
     order = rng.permutation(len(members))
@@ -179,11 +188,6 @@ def gather(
     made, given = generated, None
     if made is None:
         assert generator is not None
-        require(
-            not columns.target,
-            "Losses in columns are known for given records only: give the generated records, with "
-            "the same columns, too.",
-        )
         count = min(taught.size, MOST_HELPED) + order.size
         made = _generate(lessons, count, generator, work)
     else:
@@ -209,7 +213,6 @@ def gather(
             first = min(round(HELPER_SHARE * len(made)), MOST_HELPED)
     frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
     if nonmembers is not None:
-        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
         frames.append(_by_content(nonmembers, columns)[0].select(*columns.all))
     if len(frames[1]) < least_records():
         raise CannotConclude(
