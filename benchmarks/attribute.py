@@ -17,9 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.data.features import Features
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
+from divulge.proof.rule import Rule
 from divulge.shift.pooling import log_probabilities
 
 CONSOLE = Console(width=110)
@@ -49,10 +51,9 @@ def power(size: int = 20_000, games: int = 5) -> None:
             found = [
                 audit_records(
                     records(NoisyLabels(epsilon=epsilon), size, seed),
+                    Rule(error=0.1, repetitions=replays),
+                    ValueAttack(score),
                     proxy_exact=True,
-                    score=score,
-                    repetitions=replays,
-                    error=0.1,
                     seed=seed,
                     compare=False,
                 )
@@ -76,7 +77,7 @@ def cost(size: int, classes: int, repetitions: int) -> None:
             stages.append((stage, time.perf_counter()))
 
     start = time.perf_counter()
-    result = audit_records(brought, repetitions=repetitions, progress=progress, compare=False)
+    result = audit_records(brought, Rule(repetitions=repetitions), progress=progress, compare=False)
     stages.append(("end", time.perf_counter()))
     table = Table(title=f"{size} records, {classes} classes, {repetitions} repetitions")
     table.add_column("stage")

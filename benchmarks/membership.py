@@ -19,8 +19,9 @@ from scipy.special import expit
 
 from divulge.data.features import Features
 from divulge.games.membership.play import Pools, audit_pools
-from divulge.proof.corrections import audit
+from divulge.proof.corrections import correct
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.shift import propensity
 from divulge.work import Engine
 
@@ -56,7 +57,7 @@ def power(repetitions: int, trials: int = 10_000, columns: int = 20, mu: float =
                 learned=trials, bet_score=score, bet_log_odds=log_odds,
             )  # fmt: skip
             chosen = ("conditional", "signed", "balanced")
-            audited = audit(prepared, deltas=(), error=0.1, corrections=chosen, rng=rng)
+            audited = correct(prepared, Rule((), 0.1, chosen), rng)
             for bound in audited.bounds:
                 if bound.parameter == "mu":
                     found.setdefault(bound.correction, []).append(bound.value)
@@ -80,7 +81,9 @@ def bootstrap(jobs: int) -> None:
     times = []
     for resamples in (0, 600):
         start = time.perf_counter()
-        audit_pools(data, estimator="logistic", bootstrap=resamples, engine=Engine(n_jobs=jobs))
+        audit_pools(
+            data, Rule(estimator="logistic"), bootstrap=resamples, engine=Engine(n_jobs=jobs)
+        )
         times.append(time.perf_counter() - start)
     CONSOLE.print(
         f"bootstrap, K = 600, 10,000 rows x 20 features, {jobs} processes: {times[1]:.1f} s "
@@ -114,7 +117,7 @@ def seeds(repetitions: int, rows: int = 2000, count: int = 10) -> None:
             x, truth, score = linear_table(rows, 1, 0.0, mu, np.random.default_rng(repetition))
             data = Pools(truth, score[:, None], Features(x[:, :0], ()), None, None, ("score",), ())
             result = audit_pools(
-                data, corrections=("balanced", "prior"), seed=100 * repetition, seeds=count
+                data, Rule(corrections=("balanced", "prior"), seeds=count), seed=100 * repetition
             )
             for row in result.diagnostics["seeds"]["spread"]:
                 found.setdefault(row["bound"], []).append([row["combined"], *row["of_each_seed"]])

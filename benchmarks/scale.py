@@ -72,8 +72,7 @@ def peak() -> float:
 def audit(path: str, features: bool, rows: int | None) -> None:
     """In the fresh process: the audit with a clock around each stage, as JSON on stdout."""
     from divulge.games import membership
-    from divulge.games.membership import draw, findings
-    from divulge.proof import adjust, corrections
+    from divulge.proof import adjust, corrections, draw, findings
 
     stages: dict[str, tuple[float, float]] = {}
 

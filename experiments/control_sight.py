@@ -27,7 +27,7 @@ from divulge.games.synthetic import contest, one_by_one
 from divulge.games.synthetic.control import Control
 from divulge.games.synthetic.prepare import Material
 from divulge.result import Result
-from divulge.selftest.controls import Population
+from divulge.selftest.controls import RealPopulation
 
 ERROR = 0.05
 FIFTH = 0.2
@@ -36,7 +36,7 @@ FIFTH = 0.2
 def control(size: int, epsilon: float, share: float, seed: int) -> Control:
     """The control of a target whose answers on a share of the records are worth epsilon."""
     rng = np.random.default_rng([seed, size])
-    material = Population(size, size).material(rng)
+    material = RealPopulation(size, size).material(rng)
     real, made = material.outside, material.generated
     rows = np.concatenate([real, made])
     truth = np.concatenate([np.ones(real.size), -np.ones(made.size)])

@@ -40,7 +40,7 @@ from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import RBFSampler
 
 from divulge import canaries
-from divulge.attacks.gradient import Recorder, Training
+from divulge.attacks.gradient import GradientSteps, Recorder
 from divulge.mechanisms import DPSGD
 from divulge.result import floor_to
 
@@ -139,7 +139,7 @@ def mechanism(setting: Setting, noise: float) -> DPSGD:
 def plain(given: Run) -> tuple[Scores, np.ndarray]:
     """Logistic regression in numpy."""
     run, shown, others = mechanism(given.setting, given.noise), given.canaries, given.others
-    known = Training(run.rate, run.batch, run.clip, run.noise_multiplier)
+    known = GradientSteps(run.rate, run.batch, run.clip, run.noise_multiplier)
 
     def recorder(complete: bool) -> Recorder:
         return Recorder(

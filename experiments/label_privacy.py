@@ -37,9 +37,11 @@ from divulge.attacks.shown_value import LIKELIHOOD_RATIO, PUBLISHED
 from divulge.bounds import recursion
 from divulge.curves import Gaussian
 from divulge.data.features import Features
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import label_channel, posterior
+from divulge.proof.rule import Rule
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index
 
@@ -143,8 +145,8 @@ class Published:
         """One game over all records: (guesses, correct guesses) per share of records."""
         size = self.codes.size
         true = rng.random(size) < 0.5
-        luck = rng.random(size) * self.total[:, -1]
-        drawn = (luck[:, None] >= self.total[:, :-1]).sum(axis=1)
+        uniforms = rng.random(size) * self.total[:, -1]
+        drawn = (uniforms[:, None] >= self.total[:, :-1]).sum(axis=1)
         shown = np.where(true, self.codes, drawn)
         score = self.score[np.arange(size), shown]
         order = np.argsort(-np.abs(score), kind="stable")
@@ -215,13 +217,15 @@ def bet_rows(case: Case, seed: int, repetitions: int, how: str) -> Iterator[Row]
         log_proxy=log_probabilities(case.proxy),
         proxy=case.proxy,
     )
-    options: Row = {"repetitions": repetitions, "deltas": (), "seed": seed, "compare": False}
+    options: Row = {"seed": seed, "compare": False}
     ways = [(LIKELIHOOD_RATIO, 2.0 * ERROR)]
     if how != CORRECTED:  # a correction takes long
         options["proxy_exact"] = True
         ways += [(LIKELIHOOD_RATIO, ERROR), (PUBLISHED, 2.0 * ERROR)]
     for score, error in ways:
-        result = audit_records(records, score=score, error=error, **options)
+        result = audit_records(
+            records, Rule((), error, repetitions=repetitions), ValueAttack(score), **options
+        )
         correction = "prior" if how == CORRECTED else "none"  # no headline if it stays undecided
         (bound,) = (
             b for b in result.bounds if b.method == "betting" and b.correction == correction

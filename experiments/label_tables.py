@@ -38,7 +38,7 @@ from label_privacy import SWEEP, Published, converted, summary
 from divulge import demo
 from divulge.data.features import Features
 from divulge.errors import DivulgeError, InputError, MissingExtra, require
-from divulge.games.attribute.play import audit_records
+from divulge.games.attribute.play import REPETITIONS, audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import (
     LaplaceLabels,
@@ -47,6 +47,7 @@ from divulge.mechanisms.labels import (
     StagedLabels,
     TeacherLabels,
 )
+from divulge.proof.rule import Rule
 from divulge.result import Result, floor_to
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index
@@ -222,7 +223,9 @@ def audit(data: Data, p: Array, q: Array, *, held_out: bool) -> Result:
         proxy=q[: rows.size],
         heldout_target=held_out,
     )
-    return audit_records(records, deltas=(DELTA,), seed=data.seed, compare=held_out)
+    return audit_records(
+        records, Rule((DELTA,), repetitions=REPETITIONS), seed=data.seed, compare=held_out
+    )
 
 
 def proved(result: Result) -> tuple[float, float]:

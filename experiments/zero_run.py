@@ -8,9 +8,9 @@ Every correction audits the same trials with the same attack. Estimated propensi
 separate set of the same size and are bootstrapped. Writes a CSV and an SVG under out/ (the figure
 needs the extra ``report``).
 
-Within a seed every rho has the same members, noise and luck, so that a curve shows the shift and
-not the draw. Records of the propensity set are not part of the release: an auditor who knows them
-can subtract those that are.
+Within a seed every rho has the same members, noise and uniforms, so that a curve shows the shift
+and not the draw. Records of the propensity set are not part of the release: an auditor who knows
+them can subtract those that are.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class World:
     known_truth: Array = field(repr=False)
     log_odds: Array = field(repr=False)
     """The true prior log-odds, which no audit sees."""
-    luck: Array = field(repr=False)
+    uniforms: Array = field(repr=False)
 
 
 def worlds(setting: Setting, seed: int) -> Iterator[World]:
@@ -98,7 +98,7 @@ def worlds(setting: Setting, seed: int) -> Iterator[World]:
     coins, counted, known = np.random.SeedSequence(seed).spawn(3)
     rng = np.random.default_rng(coins)
     truth, known_truth = (np.where(rng.random(s.trials) < 0.5, 1.0, -1.0) for _ in range(2))
-    noise, luck = rng.standard_normal(s.dimension) / MU, rng.random(s.trials)
+    noise, uniforms = rng.standard_normal(s.dimension) / MU, rng.random(s.trials)
     theta = noise
     for rows, z in _gaussians(s, counted):
         z = z[truth[rows] > 0.0]
@@ -117,7 +117,7 @@ def worlds(setting: Setting, seed: int) -> Iterator[World]:
             known_features=(known_x - centre) / scale,
             known_truth=known_truth,
             log_odds=true_log_odds(x[:, 0], s.dimension, s.gamma, rho),
-            luck=luck,
+            uniforms=uniforms,
         )
 
 
@@ -159,7 +159,7 @@ def true_log_odds(cosine: Array, dimension: int, gamma: float, rho: float) -> Ar
 
 
 class Audit:
-    """Lower bounds on mu as functions of the propensities; guesses and luck are held fixed."""
+    """Lower bounds on mu as functions of the propensities; guesses and uniforms are held fixed."""
 
     def __init__(self, world: World, levels: Sequence[int], fitted: Array) -> None:
         self.world, self.levels, self.fitted = world, levels, fitted
@@ -191,7 +191,7 @@ class Audit:
         else:
             signed = name == "signed"
             counts = [
-                conditional.tampered_counts(g, w.truth, log_odds, w.luck, signed=signed)
+                conditional.tampered_counts(g, w.truth, log_odds, w.uniforms, signed=signed)
                 for g in self.guesses[name]
             ]
         shift_mu = failure = 0.0
@@ -210,7 +210,7 @@ class Audit:
 
     def _balanced(self, log_odds: Array, error: float) -> float:
         w = self.world
-        keep = w.luck < keep_probabilities(w.truth, log_odds)
+        keep = w.uniforms < keep_probabilities(w.truth, log_odds)
         order = self.order[keep[self.order]]
         best = 0.0
         for level in self.levels:

@@ -28,6 +28,7 @@ LEVELS = (
     ("cli",),
     ("__main__",),
 )
+GAMES = {path.name for path in (SOURCE / "games").iterdir() if path.is_dir()}
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
@@ -61,6 +62,18 @@ def test_imports_point_one_way(path):
     assert own in LEVEL, f"{own} is not a room: add it here and to ARCHITECTURE.md"
     for other in imported_rooms(path) - {own}:
         assert LEVEL[other] < LEVEL[own], f"{path.name} ({own}) imports {other}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_game_imports_another(path):
+    parts = path.relative_to(SOURCE).parts
+    if parts[0] != "games" or len(parts) < 3:
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+            others = [n.split(".")[2] for n in names if n.startswith("divulge.games.")]
+            assert set(others) & GAMES <= {parts[1]}, f"{path.name} imports {others}"
 
 
 def test_no_junk_drawer():

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from divulge.attacks.gradient import (
+    GradientSteps,
     Recorder,
     Scores,
-    Training,
     clipped,
     exposure_of_gradients,
     known_step_scores,
@@ -22,7 +22,7 @@ from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD
 from divulge.selftest.canaries import WhiteBox, claimed, white_box
 
-KNOWN = Training(rate=0.5, batch=40.0, clip=1.0, noise_multiplier=2.0)
+KNOWN = GradientSteps(rate=0.5, batch=40.0, clip=1.0, noise_multiplier=2.0)
 
 
 def test_the_score_of_a_step_is_the_printed_formula_with_the_noise_in_it(rng):
@@ -73,7 +73,7 @@ def test_steps_are_combined_by_maximum_and_by_mixture(rng):
 
 
 def test_a_run_without_noise_and_with_dead_parameters_is_scored(rng):
-    quiet = Training(0.5, 10.0, 1.0, 0.0)
+    quiet = GradientSteps(0.5, 10.0, 1.0, 0.0)
     g, others = rng.normal(size=(5, 4)), rng.normal(size=(50, 4))
     g[:, 2] = others[:, 2] = 0.0
     assert np.isfinite(step_scores(g, others, rng.normal(size=4) * [1, 1, 0, 1], quiet)).all()
@@ -107,7 +107,7 @@ def test_bad_settings_are_said():
     for bad in ({"rate": 0.0}, {"batch": 0.0}, {"clip": np.inf}, {"noise_multiplier": -1.0}):
         good = {"rate": 0.5, "batch": 4.0, "clip": 1.0, "noise_multiplier": 1.0}
         with pytest.raises(InputError, match=next(iter(bad))):
-            Training(**{**good, **bad})
+            GradientSteps(**{**good, **bad})
     with pytest.raises(InputError, match="learning_rate"):
         Recorder(KNOWN, 0.0, lambda t: t, lambda t: t)
     with pytest.raises(InputError, match="No step"):
@@ -193,7 +193,7 @@ def test_algorithm_6_finds_the_records_whose_gradients_stand_out(rng):
     odd = rng.choice(300, 20, replace=False)
     y[odd] = 1 - y[odd]  # mislabelled: their gradients point the other way
     run = DPSGD(0.5, 0.2, 20, 300, learning_rate=2.0)
-    training = Training(run.rate, run.batch, run.clip, run.noise_multiplier)
+    training = GradientSteps(run.rate, run.batch, run.clip, run.noise_multiplier)
     steps = (
         (run.gradients(theta, x, y), run.gradients(theta, x, y))
         for theta, _ in run.train(x, y, rng)

@@ -44,7 +44,7 @@ def test_the_quick_run_lists_every_attack_on_a_classifier_and_trains_nothing_twi
     def refuse(*_: object) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr(shadows._Job, "__call__", refuse)
+    monkeypatch.setattr(shadows._ShadowJob, "__call__", refuse)
     again, _ = benchmark.images(
         benchmark.digits(0), shadows=8, references=4, seed=0, folder=tmp_path, jobs=1
     )

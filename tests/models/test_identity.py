@@ -20,8 +20,12 @@ TABLE = {"x_0": np.arange(60.0), "member": np.arange(60) % 2}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of the user's own, whose modules are forgotten as a new process would."""
+    """A folder of the user's own, whose modules are forgotten as a new process would.
+
+    No bytecode: Python takes it for current when an edit keeps the size within one second.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     before = set(sys.modules)
     yield tmp_path
     forget(before)

@@ -127,17 +127,17 @@ def test_held_out_log_odds_do_not_follow_the_held_out_share():
 
 
 def test_the_control_has_the_same_source(monkeypatch):
-    sources = []
+    tried = []
 
-    def spy(*words, source, **options):
-        sources.append(source)
+    def spy(trials, *words):
+        tried.append(trials)
         raise CannotConclude("It is too small.")
 
-    monkeypatch.setattr(controls, "adjust", spy)
+    monkeypatch.setattr(controls, "prove", spy)
     table = {**drawn(ROWS, mu=1.5), "control": drawn(ROWS)["score"]}
     result = membership(
         table, score="score", features="x_*", propensity="pi", reference_score="control"
     )
-    assert sources[0].known is not None
+    assert tried[0].log_odds is not None
     assert not result.verdict.robust
     assert "negative control could not be tried. It is too small." in result.verdict.reasons[-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,11 @@ def retraining() -> Result:
 
 
 RESULTS = {
-    "leak": leak,
-    "attribute": attribute,
-    "hostile": hostile,
-    "retraining": retraining,
-    "undecided": undecided,
+    "leak": cache(leak),
+    "attribute": cache(attribute),
+    "hostile": cache(hostile),
+    "retraining": cache(retraining),
+    "undecided": cache(undecided),
 }
 
 
@@ -90,11 +91,12 @@ def test_loads_draws_and_fits(
                     svg.querySelectorAll('.role-mark path, .role-mark line').length];
         })"""
     )
+    result = RESULTS[name]()
     expected = [
         f"chart-{panel.name}"
-        for section in sections(wording.words(RESULTS[name]().game))
+        for section in sections(wording.words(result.game))
         for panel in section.panels
-        if panel.draw(RESULTS[name]().diagnostics) is not None
+        if panel.draw(result.diagnostics) is not None
     ]
     assert [chart[0] for chart in drawn] == expected
     for _, wide, high, right, marks in drawn:

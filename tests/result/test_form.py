@@ -163,12 +163,11 @@ def test_files_that_are_too_large_or_no_files_are_not_read(tmp_path):
 
 
 def test_every_correction_that_a_game_can_state_is_known():
-    from divulge.games.attribute import proved
-    from divulge.proof import corrections
+    from divulge.proof import alternatives, rule
 
     known = set(form.CORRECTIONS)
-    assert set(corrections.CORRECTIONS) <= known
-    source = Path(proved.__file__).read_text()
+    assert set(rule.CORRECTIONS) <= known
+    source = Path(alternatives.__file__).read_text()
     assert '"tau": "Observational auditing' in source
     assert "tau" in known
 

@@ -14,8 +14,9 @@ from scipy.special import expit
 from divulge.bounds.choice import price
 from divulge.bounds.counting import zero_run_p_value
 from divulge.mechanisms import RandomisedResponse
-from divulge.proof.corrections import audit
+from divulge.proof.corrections import correct
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.shift import tampered
 
 
@@ -34,10 +35,10 @@ def test_signed_charges_only_guesses_that_go_with_the_shift():
 
 
 def test_a_guess_is_kept_from_one_epsilon_on(rng):
-    charged, luck = rng.exponential(size=500), rng.random(500)
-    start = tampered.kept_from(charged, luck)
+    charged, uniforms = rng.exponential(size=500), rng.random(500)
+    start = tampered.kept_from(charged, uniforms)
     for epsilon in (0.0, 0.3, 1.0, 4.0):
-        kept = luck < tampered.kept_share(charged, epsilon)
+        kept = uniforms < tampered.kept_share(charged, epsilon)
         np.testing.assert_array_equal(start < epsilon, kept)
 
 
@@ -51,15 +52,15 @@ def game(seed, epsilon=2.0, trials=2000, shift=1.0):
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_the_bound_is_the_last_point_before_the_first_not_rejected(signed):
-    evidence, truth, prior, luck, rng = game(1)
+    evidence, truth, prior, uniforms, rng = game(1)
     guess = tampered.guesses(evidence, prior, 1e-5, 0.05, rng, signed=signed)
     number = int((guess != 0).sum())
-    bound = tampered.epsilon_lower_bound(guess, truth, prior, luck, 1e-5, 0.05, signed=signed)
+    bound = tampered.epsilon_lower_bound(guess, truth, prior, uniforms, 1e-5, 0.05, signed=signed)
     error, delta = price(2000, 1e-5, 0.05)
 
     def rejected(epsilon):
         share = tampered.kept_share(tampered.excess(guess, prior, signed=signed), epsilon)
-        kept = int(((guess == truth) & (luck < share)).sum())
+        kept = int(((guess == truth) & (uniforms < share)).sum())
         return zero_run_p_value(2000, number, kept, epsilon, delta) <= error
 
     assert 1.0 < bound < 2.0
@@ -84,9 +85,7 @@ def test_the_rows_state_the_theorem_and_prove_more_than_the_discount_for_curves(
         truth=truth, raw=evidence, score=evidence, log_odds=prior, coin=0.0,
         order=np.arange(6000), learned=600, bet_score=evidence, bet_log_odds=prior,
     )  # fmt: skip
-    found = audit(
-        prepared, deltas=(1e-5,), error=0.1, corrections=("conditional", "signed"), rng=rng
-    )
+    found = correct(prepared, Rule((1e-5,), 0.1, ("conditional", "signed")), rng)
     at_delta = {b.correction: b for b in found.bounds if b.delta == 1e-5}
     for bound in at_delta.values():
         assert bound.method == "zero-run"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from divulge.attacks.shown_value import value_score
-from divulge.games.attribute import replay
 from divulge.mechanisms.labelled import NoisyLabels
+from divulge.proof import replay
 from divulge.shift import misfit, students, value_prior, value_trials
 from divulge.shift.pooling import FLOOR, fit_pool, log_probabilities, one_hot
 

@@ -92,9 +92,9 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "error not split between bets and counts",
-        "divulge.proof.corrections:audit",
-        "half = error / 2.0",
-        "half = error",
+        "divulge.proof.rule:Rule.half",
+        "self.error / 2.0",
+        "self.error",
         ("headline of an audit",),
         cheap=True,
     ),
@@ -138,7 +138,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "negative control ignored",
-        "divulge.games.membership.findings:_verdict",
+        "divulge.proof.state:_verdict",
         "    if control:",
         "    if control and control > 1e9:",
         ("negative control",),
@@ -161,14 +161,14 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "draw with fixed totals",
-        "divulge.games.membership.draw:draw",
+        "divulge.proof.draw:draw",
         "heads[part] = rng.random(part.stop - part.start) < coin",
         "heads[part] = rng.permutation(part.stop - part.start) < round(coin * m)",
         ("draw, counting",),
     ),
     Mutation(
         "the coin's log-odds ignored",
-        "divulge.games.membership.draw:Draw.log_odds",
+        "divulge.proof.draw:Draw.log_odds",
         "math.log(self.coin / (1.0 - self.coin))",
         "0.0",
         ("unequal pools",),

@@ -258,8 +258,8 @@ IN_BOUNDS: tuple[Mutation, ...] = (
     Mutation(
         "ties broken by the order of the rows",
         _B + "guessing:top_guesses",
-        'first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")',
-        "first = np.arange(sum(part.size for part in luck))",
+        'first = np.argsort(np.concatenate([np.zeros(0), *uniforms]), kind="stable")',
+        "first = np.arange(sum(part.size for part in uniforms))",
         ("sorted rows",),
     ),
     Mutation(

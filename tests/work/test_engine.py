@@ -11,7 +11,7 @@ from jobs import audited, deadly, same, sums
 
 from divulge.errors import InputError, MissingExtra, WorkersLost
 from divulge.work import SERIAL, Engine, engine
-from divulge.work.parcel import call, compare, one_thread, opened, pack
+from divulge.work.parcel import call, compare, one_thread, pack, unpack_outcome
 from divulge.work.pieces import Pieces
 from divulge.work.versions import code
 
@@ -144,7 +144,7 @@ def test_linear_algebra_has_one_thread():
 
 
 def test_a_worker_with_other_code_is_refused():
-    refused = opened(call(pack(abs), "digest", "another fingerprint", pack(-1))).error
+    refused = unpack_outcome(call(pack(abs), "digest", "another fingerprint", pack(-1))).error
     assert isinstance(refused, InputError)
     assert "runs other code" in str(refused)
     with pytest.raises(InputError, match="tcp://far has divulge none"):

@@ -41,7 +41,7 @@ _RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class Training:
+class GradientSteps:
     """What an attacker knows of a DP-SGD run."""
 
     rate: float
@@ -85,7 +85,7 @@ def step_scores(
     canaries: npt.ArrayLike,
     reference: npt.ArrayLike,
     update: npt.ArrayLike,
-    training: Training,
+    training: GradientSteps,
     *,
     kind: str = LEDOIT_WOLF,
 ) -> Array:
@@ -106,7 +106,7 @@ def known_step_scores(
     canaries: npt.ArrayLike,
     others: npt.ArrayLike,
     update: npt.ArrayLike,
-    training: Training,
+    training: GradientSteps,
     *,
     probability: float = 0.5,
 ) -> Array:
@@ -145,7 +145,7 @@ def mixture(step: npt.ArrayLike, rate: float) -> Array:
 class Scores:
     """Scores that grow step by step; nothing of a step is kept."""
 
-    training: Training
+    training: GradientSteps
     complete: bool = False
     """Whether the reference holds all the other training records."""
     probability: float = 0.5
@@ -193,7 +193,7 @@ class Recorder:
     the other training records.
     """
 
-    training: Training
+    training: GradientSteps
     learning_rate: float
     canaries: Gradients = field(repr=False)
     reference: Gradients = field(repr=False)
@@ -225,7 +225,7 @@ class Recorder:
 
 
 def exposure_of_gradients(
-    steps: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]], training: Training
+    steps: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]], training: GradientSteps
 ) -> Array:
     """Algorithm 6: ranks of the noise-aware Mahalanobis distances, summed over steps.
 
@@ -256,7 +256,7 @@ def _checked(
     return g, others, u
 
 
-def _variance(training: Training, others: Array) -> float:
+def _variance(training: GradientSteps, others: Array) -> float:
     """The noise per averaged gradient; a little of the gradients' own where a run adds none."""
     if training.variance > 0.0:
         return training.variance

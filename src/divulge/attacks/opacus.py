@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.attacks.gradient import Scores, Training
+from divulge.attacks.gradient import GradientSteps, Scores
 from divulge.errors import InputError, MissingExtra, require
 from divulge.types import Array
 
@@ -72,7 +72,7 @@ class OpacusRecorder:
                     f"The model trains no parameter {name!r}. It has: {', '.join(self._trained)}."
                 )
         require(len(self.parameters) > 0, "Name at least one parameter to score.")
-        self.training = Training(
+        self.training = GradientSteps(
             rate=rate,
             batch=float(optimizer.expected_batch_size),
             clip=float(optimizer.max_grad_norm),

@@ -83,7 +83,7 @@ def train_shadows(
     )
     require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
     inside = halves(may, count, np.random.default_rng(seed))
-    job = _Job(make, np.asarray(x), labels, int(labels.max()) + 1, seed, inside)
+    job = _ShadowJob(make, np.asarray(x), labels, int(labels.max()) + 1, seed, inside)
     inputs = {
         "name": name,
         "seed": seed,
@@ -105,7 +105,7 @@ def halves(pool: Mask, count: int, rng: np.random.Generator) -> Mask:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _ShadowJob:
     make: Make
     x: npt.NDArray[Any]
     labels: npt.NDArray[np.intp]

@@ -285,7 +285,7 @@ def roc_corners(
 
 @njit(cache=True, nogil=True)
 def flip(
-    coin: np.ndarray, luck: np.ndarray, codes: np.ndarray, total: np.ndarray, shown: np.ndarray
+    coin: np.ndarray, uniforms: np.ndarray, codes: np.ndarray, total: np.ndarray, shown: np.ndarray
 ) -> None:
     """The value that each trial shows: the record's own, or one drawn by inverse transform.
 
@@ -296,7 +296,7 @@ def flip(
         if coin[i]:
             shown[i] = codes[i]
             continue
-        goal = luck[i] * total[i, classes - 1]
+        goal = uniforms[i] * total[i, classes - 1]
         k = 0
         while k < classes - 1 and goal >= total[i, k]:
             k += 1
@@ -309,7 +309,7 @@ def kept_evidence(
     shown: np.ndarray,
     evidence: np.ndarray,
     log_odds: np.ndarray,
-    luck: np.ndarray,
+    uniforms: np.ndarray,
     trim: float,
 ) -> np.ndarray:
     """Evidence of the trials that balancing keeps, its sign turned: positive if it is right."""
@@ -320,7 +320,7 @@ def kept_evidence(
         if abs(prior) > trim:
             continue
         against = prior if coin[i] else -prior
-        if against > 0.0 and luck[i] >= math.exp(-against):
+        if against > 0.0 and uniforms[i] >= math.exp(-against):
             continue
         e = evidence[i, shown[i]]
         out[kept] = e if coin[i] else -e

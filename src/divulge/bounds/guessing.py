@@ -100,8 +100,8 @@ def top_guesses(confidence: Array, guesses: int, rng: np.random.Generator) -> Gu
     above = (confidence > least) | (confidence < -least)
     tied = (confidence == least) | (confidence == -least)
     surest = int(above.sum())
-    luck = [rng.random(part.stop - part.start)[tied[part]] for part in slices(confidence.size)]
-    first = np.argsort(np.concatenate([np.zeros(0), *luck]), kind="stable")
+    uniforms = [rng.random(part.stop - part.start)[tied[part]] for part in slices(confidence.size)]
+    first = np.argsort(np.concatenate([np.zeros(0), *uniforms]), kind="stable")
     chosen = np.flatnonzero(tied)[first[: guesses - surest]]
     fair = [rng.random(p.stop - p.start)[max(0, surest - p.start) :] for p in slices(guesses)]
     coin = np.where(np.concatenate([np.zeros(0), *fair]) < 0.5, 1, -1)
@@ -152,7 +152,7 @@ def calibrated(
             centred_ranks(rest.score), max(1, round(_FALLBACK_SHARE * len(rest))), rng
         )
         return count_correct(guess, rest.truth)
-    teach = learning.stacked(known.score.reshape(size, -1), known.truth, known.log_odds)
+    teach = learning.stacked(known.score.reshape(size, -1), known.truth, known.prior)
     evidence = teach(rest.score.reshape(len(rest), -1))
     accuracy = np.sort(expit(np.abs(evidence)))[::-1]
     guesses = choose_guesses(accuracy, target=target, error=error)

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
+from divulge.bounds.bins import Binned
 from divulge.errors import require
 from divulge.types import Array
-from divulge.work.threads import Sized
 
 Predict: TypeAlias = Callable[[Array], Array]
 Learner: TypeAlias = Callable[[Array, Array, Array], Predict]
@@ -133,7 +133,7 @@ def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
         random_state=0,
     )
     weights = _balancing_weights(truths, log_odds)
-    model = Sized(boosted).fit(features, truths > 0.0, sample_weight=weights)
+    model = Binned(boosted).fit(features, truths > 0.0, sample_weight=weights)
     revealed = truths.size
     return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
 

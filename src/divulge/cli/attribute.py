@@ -65,7 +65,7 @@ def command(
     audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.attribute.play import attribute
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
     output.check(

@@ -141,7 +141,7 @@ def audit_command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.canaries import play as game
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
     output.check(

@@ -98,8 +98,7 @@ def command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.membership.play import membership
-    from divulge.proof.corrections import CORRECTIONS
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import CORRECTIONS, DELTAS
     from divulge.report import progress
 
     output.check(

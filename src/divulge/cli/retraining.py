@@ -65,7 +65,7 @@ def command(
     code 0: it ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.retraining.play import audit
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
     output.check(

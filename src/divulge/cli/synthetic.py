@@ -73,7 +73,7 @@ def command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.synthetic.play import synthetic
-    from divulge.proof.provenance import DELTAS
+    from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
     output.check(

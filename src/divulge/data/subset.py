@@ -38,7 +38,7 @@ class Groups:
 
     table: Any = field(repr=False)
     """An Arrow table of the examples; None where the whole table is in memory."""
-    luck: Keys = field(repr=False)
+    uniforms: Keys = field(repr=False)
     """The number that the record drew."""
     truth: npt.NDArray[np.int8] = field(repr=False)
     rows: npt.NDArray[np.int64] = field(repr=False)
@@ -57,10 +57,10 @@ class Groups:
         """Every row a group of its own; ``first`` is the number of the first row."""
         import pyarrow as pa
 
-        luck = content.mixed(content.keys(table, record), _STREAM + seed)
-        rows = np.arange(first, first + luck.size)
+        uniforms = content.mixed(content.keys(table, record), _STREAM + seed)
+        rows = np.arange(first, first + uniforms.size)
         held = table if isinstance(table, pa.Table) else None
-        return cls(held, luck, truth, rows, np.ones(luck.size, dtype=np.int64))
+        return cls(held, uniforms, truth, rows, np.ones(uniforms.size, dtype=np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[Groups]) -> Groups:
@@ -69,31 +69,31 @@ class Groups:
 
         batches = [b for part in parts for b in part.table.to_batches()]
         table = pa.Table.from_batches(batches, parts[0].table.schema).unify_dictionaries()
-        arrays = ("luck", "truth", "rows", "count")
+        arrays = ("uniforms", "truth", "rows", "count")
         return cls(table, *(np.concatenate([getattr(p, a) for p in parts]) for a in arrays))
 
     def __len__(self) -> int:
-        return int(self.luck.size)
+        return int(self.uniforms.size)
 
     def take(self, at: npt.NDArray[np.integer[Any]]) -> Groups:
         """Some of the groups."""
         import pyarrow as pa
 
-        arrays = (self.luck[at], self.truth[at], self.rows[at], self.count[at])
+        arrays = (self.uniforms[at], self.truth[at], self.rows[at], self.count[at])
         return Groups(None if self.table is None else self.table.take(pa.array(at)), *arrays)
 
     def lowest(self, most: int) -> Groups:
         """The ``most`` records with the smallest numbers, equal rows made one group, in order."""
-        order = np.lexsort((self.rows, self.truth, self.luck))
-        luck, truth = self.luck[order], self.truth[order]
-        new = (luck[1:] != luck[:-1]) | (truth[1:] != truth[:-1])
+        order = np.lexsort((self.rows, self.truth, self.uniforms))
+        uniforms, truth = self.uniforms[order], self.truth[order]
+        new = (uniforms[1:] != uniforms[:-1]) | (truth[1:] != truth[:-1])
         firsts = np.flatnonzero(np.concatenate([[True], new]))
         count = np.add.reduceat(self.count[order], firsts)
-        luck = luck[firsts]
-        record = np.cumsum(np.concatenate([[False], luck[1:] != luck[:-1]]))
+        uniforms = uniforms[firsts]
+        record = np.cumsum(np.concatenate([[False], uniforms[1:] != uniforms[:-1]]))
         stay = record < most
         kept = self.take(order[firsts[stay]])
-        return Groups(kept.table, kept.luck, kept.truth, kept.rows, count[stay])
+        return Groups(kept.table, kept.uniforms, kept.truth, kept.rows, count[stay])
 
 
 class Sample:
@@ -109,13 +109,13 @@ class Sample:
         """The next rows, as an Arrow table."""
         found = Groups.of(table, truth, self.total, record=self.record, seed=self.seed)
         self.total += len(found)
-        stay = np.flatnonzero(found.luck <= self.limit)
+        stay = np.flatnonzero(found.uniforms <= self.limit)
         if stay.size:
             self.held.append(found if stay.size == len(found) else found.take(stay))
         if sum(len(part) for part in self.held) > _HELD * self.most:
             self.held = [Groups.joined(self.held).lowest(self.most)]
-            if np.unique(self.held[0].luck).size == self.most:
-                self.limit = self.held[0].luck.max()
+            if np.unique(self.held[0].uniforms).size == self.most:
+                self.limit = self.held[0].uniforms.max()
 
     def groups(self) -> Groups:
         """All that is held; every row, in order, where no more came than may stay."""
@@ -126,13 +126,13 @@ def drawn(parts: Sequence[Groups], most: int, seed: int) -> list[Groups]:
     """How many rows of each group are used, ``most`` in all, out of several tables together."""
     parts = [part.lowest(most) for part in parts]
     source = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    luck = np.concatenate([part.luck for part in parts])
-    low = np.unique(luck)[:most]
-    at = np.flatnonzero(luck <= low[-1])
+    uniforms = np.concatenate([part.uniforms for part in parts])
+    low = np.unique(uniforms)[:most]
+    at = np.flatnonzero(uniforms <= low[-1])
     truth, count = (
         np.concatenate([getattr(part, name) for part in parts])[at] for name in ("truth", "count")
     )
-    order = np.lexsort((truth, luck[at]))  # the same in whatever order the rows came
+    order = np.lexsort((truth, uniforms[at]))  # the same in whatever order the rows came
     at, count = at[order], count[order]
     if count.sum() > most:
         rng = np.random.default_rng([_STREAM, seed])

@@ -22,21 +22,21 @@ from divulge.types import Array
 
 
 @dataclass(frozen=True)
-class Records:
+class NumericRecords:
     """A matrix with a name per column."""
 
     matrix: Array = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
 
-    def columns(self, keep: npt.NDArray[np.bool_]) -> Records:
+    def columns(self, keep: npt.NDArray[np.bool_]) -> NumericRecords:
         """Some of the columns."""
         names = tuple(n for n, k in zip(self.names, keep, strict=True) if k)
-        return Records(np.ascontiguousarray(self.matrix[:, keep]), names)
+        return NumericRecords(np.ascontiguousarray(self.matrix[:, keep]), names)
 
 
 def read_records(
     frame: Frame, columns: Sequence[str], where: str, order: Rows | None = None
-) -> Records:
+) -> NumericRecords:
     """Numbers as floats, lists of numbers one column per place; InputError for anything else.
 
     The rows are put in this ``order``, by default that of the table.
@@ -60,7 +60,7 @@ def read_records(
                 "(for instance 0 and 1 for all categories but one), or leave it out of the "
                 "features."
             )
-    return Records(_side_by_side(parts, len(frame), len(names), order), tuple(names))
+    return NumericRecords(_side_by_side(parts, len(frame), len(names), order), tuple(names))
 
 
 def _side_by_side(parts: list[Any], rows: int, columns: int, order: Rows | None) -> Array:

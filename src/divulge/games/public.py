@@ -10,13 +10,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec
 
 from divulge.data import tables
 from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.models.handed import described
-from divulge.result import Result, Verdict
+from divulge.proof.state import undecided
+from divulge.result import Result
 from divulge.work.threads import single
 from divulge.work.versions import versions
 
@@ -56,7 +57,7 @@ def public(
                 return limited(*args, **kwargs)
             except CannotConclude as reason:
                 about = _provenance_of(given.arguments)
-                return no_conclusion(game, str(reason), provenance=about)
+                return undecided(game, str(reason), provenance=about)
 
         return played
 
@@ -76,11 +77,6 @@ def check_words(given: Mapping[str, Any], *, zero_delta: bool = False) -> None:
         require(number is None or number >= 1, f"{word} must be at least 1. Found {number!r}.")
 
 
-def check_choice(name: str, value: str, allowed: Collection[str]) -> None:
-    """InputError unless a word is one of those that are known."""
-    require(value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}.")
-
-
 def provenance(
     command: str | None,
     seed: int | None,
@@ -97,25 +93,6 @@ def provenance(
         **({} if model is None else {"model": dict(model)}),
         "inputs": list(inputs),
     }
-
-
-def no_conclusion(
-    game: str,
-    reason: str,
-    *,
-    trials: Mapping[str, Any] | None = None,
-    diagnostics: Mapping[str, Any] | None = None,
-    provenance: Mapping[str, Any] | None = None,
-) -> Result:
-    """The honest verdict where nothing can be proved."""
-    return Result(
-        game=game,
-        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
-        bounds=(),
-        trials=trials or {},
-        diagnostics=diagnostics or {},
-        provenance=provenance or {},
-    )
 
 
 def _provenance_of(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,8 +86,8 @@ class NoisyLabels:
         trained = records if trained is None else trained
         features, truth, proxy = self._population(records, rng)
         total = np.cumsum(truth, axis=1)
-        luck = rng.random((records, 1)) * total[:, -1:]
-        codes = np.asarray((luck >= total[:, :-1]).sum(axis=1), dtype=np.intp)
+        uniforms = rng.random((records, 1)) * total[:, -1:]
+        codes = np.asarray((uniforms >= total[:, :-1]).sum(axis=1), dtype=np.intp)
         keep = rng.random(records) < math.expm1(self.epsilon) / (
             math.exp(self.epsilon) + self.classes - 1
         )

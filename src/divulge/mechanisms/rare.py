@@ -46,11 +46,11 @@ class RareDisclosure:
         self, trials: int, rng: np.random.Generator, log_odds: npt.ArrayLike = 0.0
     ) -> Trials:
         truth, prior = draw_truths(trials, rng, log_odds)
-        luck = rng.random(trials)
+        uniforms = rng.random(trials)
         if rng.random() < self.chance:
-            score = np.where(luck < self.delta / self.chance, _SURE * truth, 0.0)
+            score = np.where(uniforms < self.delta / self.chance, _SURE * truth, 0.0)
         else:
-            score = np.where(luck < expit(self.epsilon), truth, -truth)
+            score = np.where(uniforms < expit(self.epsilon), truth, -truth)
         return Trials(score, truth, prior)
 
     def evidence(self, score: Array) -> Array:

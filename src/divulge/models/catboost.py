@@ -92,10 +92,10 @@ def load(place: Path) -> CatBoost:
         "anew with model.save_model('model.cbm').",
     )
     rehearse(__name__, place)
-    return opened(place)
+    return open_file(place)
 
 
-def opened(place: Path) -> CatBoost:
+def open_file(place: Path) -> CatBoost:
     """A classifier from a file that is known not to crash the library."""
     catboost = library("catboost", "catboost")
     model = catboost.CatBoost()

@@ -32,7 +32,7 @@ LOGITS = 1 << 24
 
 
 @dataclass(frozen=True)
-class Answers:
+class TokenAnswers:
     """What a model says of records.
 
     ``log_probabilities[i, j]`` belongs to token j + 1 of record i given the tokens before it; NaN
@@ -83,7 +83,7 @@ class LanguageModel:
         *,
         vocabulary: bool = False,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Answers:
+    ) -> TokenAnswers:
         """Log-probabilities and embeddings of texts or of rows of token ids.
 
         With ``vocabulary`` also the moments over all tokens that Min-K%++ needs.
@@ -130,7 +130,7 @@ class LanguageModel:
         finally:
             self.network.train(training)
         embeddings = np.concatenate(hiddens).astype(float)
-        return Answers(found, embeddings, *(() if moments is None else moments))
+        return TokenAnswers(found, embeddings, *(() if moments is None else moments))
 
     def losses(self, records: Records) -> Array:
         """Mean loss per token of every record."""

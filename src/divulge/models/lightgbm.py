@@ -80,10 +80,10 @@ def load(place: Path) -> LightGBM:
         "booster.save_model('model.txt').",
     )
     rehearse(__name__, place)
-    return opened(place)
+    return open_file(place)
 
 
-def opened(place: Path) -> LightGBM:
+def open_file(place: Path) -> LightGBM:
     """A classifier from a file that is known not to crash the library."""
     lightgbm = library("lightgbm", "lightgbm")
     try:

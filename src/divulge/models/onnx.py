@@ -160,10 +160,10 @@ def load(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
     library("onnxruntime", "onnx")
     _graph(place)
     rehearse(__name__, place)
-    return opened(place, outputs=outputs)
+    return open_file(place, outputs=outputs)
 
 
-def opened(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
+def open_file(place: Path, *, outputs: Outputs = "probabilities") -> Onnx:
     """A classifier from a file that is known not to crash the runtime."""
     runtime = library("onnxruntime", "onnx")
     options = runtime.SessionOptions()

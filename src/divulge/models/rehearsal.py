@@ -42,9 +42,9 @@ IDLE = ("sklearn", "matplotlib", "plotly")
 
 
 def rehearse(module: str, place: Path) -> None:
-    """Open a file in another process through ``module.opened`` and ask it; InputError if it fails.
+    """Open a file in another process by ``module.open_file`` and ask it; InputError if it fails.
 
-    The model that ``opened`` returns tries itself on made-up records in ``try_out``.
+    The model that ``open_file`` returns tries itself on made-up records in ``try_out``.
     """
     seconds = budgets.raised(SECONDS + _size(place) / PER_SECOND)
     path = os.pathsep.join(p for p in sys.path if p)
@@ -104,7 +104,7 @@ def main(module: str, path: str, seconds: str) -> int:
     for name in IDLE:
         sys.modules[name] = None  # type: ignore[assignment]
     try:
-        import_module(module).opened(place).try_out()
+        import_module(module).open_file(place).try_out()
     except MemoryError:
         print(f"it asks for more memory than a file of its size can need. {budgets.HINT}")
     except Exception as error:

@@ -32,7 +32,7 @@ class Sketch:
             language.encode(self.tokenizer, ["A small ship, 1 of 2!"], "the model")
 
 
-def opened(place: Path) -> Sketch:
+def open_file(place: Path) -> Sketch:
     """The sketch of a folder; InputError if it is far larger than its weights."""
     torch, transformers = language.libraries()
     with folders.fresh(place) as folder, language.offline():

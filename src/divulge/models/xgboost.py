@@ -102,10 +102,10 @@ def load(place: Path) -> XGBoost:
         "old binary format. Save it anew with booster.save_model('model.ubj').",
     )
     rehearse(__name__, place)
-    return opened(place)
+    return open_file(place)
 
 
-def opened(place: Path) -> XGBoost:
+def open_file(place: Path) -> XGBoost:
     """A classifier from a file that is known not to crash the library."""
     xgboost = library("xgboost", "xgboost")
     try:

@@ -8,22 +8,20 @@ the coin is all that is known, or given propensities are the user's word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from divulge.errors import CannotConclude
 from divulge.proof.prepared import CHECKED, ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, Prepared
-from divulge.shift import combine, propensity, robust
-from divulge.shift.sources import Fit, SimpleLearner, Source
+from divulge.proof.rule import Rule
+from divulge.shift import combine, robust
+from divulge.shift.sources import Fit, PropensitySource, SimpleLearner
 from divulge.shift.stack import fit_propensity
 from divulge.text.rounding import at_most, short
+from divulge.trials import Trials
 from divulge.types import Array, Floats, Places, Progress, permutation, slices
 
-ESTIMATORS = ("auto", *propensity.LEARNERS)
 TRIM = 1.5
 FAR = 6.0
 CALIBRATION_SHARE = 0.1
@@ -35,113 +33,55 @@ LEAST_HELD_OUT = 40
 """Held-out records of either kind."""
 
 
-@dataclass(frozen=True)
-class Propensities:
-    """Where the propensities come from."""
-
-    known: Array | None = field(default=None, repr=False)
-    """Log-odds per trial that the user vouches for."""
-    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
-    """Features and truths of further records, on which the propensity is fitted."""
-    estimator: str = "auto"
-    calibration: str = "platt"
-
-
-ATTACKS = ("scores", "learned")
-
-
-@dataclass(frozen=True)
-class Adjusted:
-    """Prepared trials, and what is known of the quality of the adjustment."""
-
-    prepared: Prepared
-    overlap: float
-    """Share of the counted trials inside the trim."""
-    source: Propensities
-    quality: Mapping[str, Any] = field(default_factory=dict)
-    c_lb: float | None = None
-    """What a blind baseline proves against the propensities; None: there was none."""
-
-    @property
-    def unchecked(self) -> str:
-        """Why no baseline was tried: a missing one is not a silent one."""
-        if self.prepared.trim is not None:
-            return (
-                "Too few trials overlap for a baseline to be tried that does not see the model: "
-                "the propensities were not checked."
-            )
-        if self.source.known is not None:
-            return (
-                "The given propensities were not checked: that needs features, and at least "
-                f"{LEAST_TRIALS} trials."
-            )
-        return "No features were given: a difference between the groups was not ruled out."
+TOO_FEW = (
+    "Too few trials overlap for a baseline to be tried that does not see the model: the "
+    "propensities were not checked."
+)
+UNCHECKED = (
+    "The given propensities were not checked: that needs features, and at least "
+    f"{LEAST_TRIALS} trials."
+)
+NOT_RULED_OUT = "No features were given: a difference between the groups was not ruled out."
 
 
 def adjust(
-    scores: Floats,
-    truth: npt.NDArray[Any],
-    features: Array,
-    *,
-    coin: float,
-    source: Propensities,
-    error: float,
-    rng: np.random.Generator,
-    attack: str = "scores",
-    progress: Progress | None = None,
-) -> Adjusted:
+    trials: Trials, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> Prepared:
     """Prepare the trials; CannotConclude where there is (almost) no overlap.
 
     The attack ranks by the scores, or by a combination of scores and features that is learned on
     trials that are never counted.
     """
+    truth, scores, features = trials.truth, trials.columns, trials.shown
     order = permutation(truth.size, rng)
-    given = source.known is not None or source.heldout is not None or features.shape[1] == 0
-    combined = attack == "learned" or scores.shape[1] > 1
+    given = trials.log_odds is not None or trials.heldout is not None or features is None
+    combined = rule.combine == "learned" or scores.shape[1] > 1
     share = LEARNED_SHARE if not given else ATTACK_SHARE if combined else CALIBRATION_SHARE
     learned = max(1, round(share * truth.size))
-    seen = features if attack == "learned" and features.shape[1] else None
+    seen = features if rule.combine == "learned" else None
     score = combine.one_score(scores, truth, order[:learned], rng, seen)
     few = truth.size < LEAST_TRIALS
-    if source.known is not None and (few or features.shape[1] == 0):
-        return _vouched(score, truth, order, learned, source.known, coin, source)
-    if features.shape[1] == 0:
-        nothing = np.broadcast_to(np.float64(coin), truth.shape)
-        return _vouched(score, truth, order, learned, nothing, coin, source)
+    if features is None or (trials.log_odds is not None and few):
+        return _vouched(trials, score, order, learned)
     if few:
         raise CannotConclude(
             f"{truth.size} trials are too few to judge the shift from the features; at least "
             f"{LEAST_TRIALS} are needed."
         )
-    return _guarded(
-        score.astype(float),
-        truth.astype(float),
-        features,
-        order.astype(np.intp),
-        learned,
-        coin,
-        source,
-        error,
-        rng,
-        progress,
-    )
+    return _guarded(trials, score, order, learned, rule, rng, progress)
 
 
-def _vouched(
-    score: Floats,
-    truth: npt.NDArray[Any],
-    order: Places,
-    learned: int,
-    log_odds: Array,
-    coin: float,
-    source: Propensities,
-) -> Adjusted:
+def _vouched(trials: Trials, score: Floats, order: Places, learned: int) -> Prepared:
     """Log-odds that nothing checks: a small share of the trials suffices to learn from."""
-    near = sum(int((np.abs(log_odds[p] - coin) <= FAR).sum()) for p in slices(truth.size))
-    inside = near / truth.size
+    truth, coin, known = trials.truth, trials.coin, trials.log_odds
+    if known is None:
+        log_odds, inside = np.broadcast_to(np.float64(coin), truth.shape), 1.0
+    else:
+        near = sum(int((np.abs(known[p] - coin) <= FAR).sum()) for p in slices(truth.size))
+        log_odds, inside = known, near / truth.size
     if inside < LEAST_OVERLAP:
         raise CannotConclude(_no_overlap(inside, FAR))
-    prepared = Prepared(
+    return Prepared(
         truth=truth,
         raw=score,
         score=score,
@@ -151,25 +91,27 @@ def _vouched(
         learned=learned,
         bet_score=score,
         bet_log_odds=log_odds,
-        assumption=NO_FEATURES if source.known is None else KNOWN,
+        assumption=NO_FEATURES if known is None else KNOWN,
+        only_coin=known is None,
+        overlap=inside,
+        unchecked=NOT_RULED_OUT if known is None else UNCHECKED,
     )
-    return Adjusted(prepared, inside, source)
 
 
 def _taught(
-    source: Propensities, features: Array, truth: Array
-) -> tuple[Source, Array, Array, dict[str, Any]]:
+    trials: Trials, rule: Rule, features: Array, truth: Array
+) -> tuple[PropensitySource, Array, Array, dict[str, Any]]:
     """Who fits the log-odds; features and truths of the trials and, below, of held-out records."""
-    if source.known is not None:
-        return Source(given=source.known), features, truth, {}
+    if trials.log_odds is not None:
+        return PropensitySource(given=trials.log_odds), features, truth, {}
     fit: Fit = fit_propensity
     said: dict[str, Any] = {}
-    if source.estimator != "auto":
-        fit = SimpleLearner(source.estimator, source.calibration)
-        said = {"learner": source.estimator, "calibration": source.calibration}
-    if source.heldout is None:
-        return Source(fit), features, truth, said
-    x, kinds = source.heldout
+    if rule.estimator != "auto":
+        fit = SimpleLearner(rule.estimator, rule.calibration)
+        said = {"learner": rule.estimator, "calibration": rule.calibration}
+    if trials.heldout is None:
+        return PropensitySource(fit), features, truth, said
+    x, kinds = trials.heldout
     fewest = int(min((kinds > 0.0).sum(), (kinds < 0.0).sum()))
     if fewest < LEAST_HELD_OUT:
         raise CannotConclude(
@@ -179,24 +121,23 @@ def _taught(
     rows = np.arange(truth.size, truth.size + kinds.size)
     said["heldout"] = int(kinds.size)
     both = np.concatenate([features, x]), np.concatenate([truth, kinds])
-    return Source(fit, heldout=rows), *both, said
+    return PropensitySource(fit, heldout=rows), *both, said
 
 
 def _guarded(
-    score: Array,
-    truth: Array,
-    features: Array,
-    order: npt.NDArray[np.intp],
+    trials: Trials,
+    given: Floats,
+    places: Places,
     learned: int,
-    coin: float,
-    source: Propensities,
-    error: float,
+    rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None,
-) -> Adjusted:
+) -> Prepared:
     """The same guards for every source of the log-odds."""
-    taught, every_feature, every_truth, said = _taught(source, features, truth)
-    trim = TRIM if source.known is None else FAR  # fits do not extrapolate; a user's word may
+    assert trials.features is not None
+    score, truth, order = given.astype(float), trials.truth.astype(float), places.astype(np.intp)
+    taught, every_feature, every_truth, said = _taught(trials, rule, trials.features, truth)
+    trim = TRIM if trials.log_odds is None else FAR  # fits do not extrapolate; a user's word may
     fitted = robust.fit(
         score,
         every_truth,
@@ -204,14 +145,14 @@ def _guarded(
         order,
         learned,
         trim=trim,
-        coin=coin,
-        error=error / 2.0,
+        coin=trials.coin,
+        error=rule.half,
         rng=rng,
         source=taught,
         progress=progress,
     )
     tail = order[learned:]
-    inside = float(np.mean(np.abs(fitted.log_odds[tail] - coin) <= trim))
+    inside = float(np.mean(np.abs(fitted.log_odds[tail] - trials.coin) <= trim))
     if inside < LEAST_OVERLAP or inside * tail.size < 20:
         raise CannotConclude(_no_overlap(inside, trim))
     if not np.isfinite(fitted.allowance):
@@ -220,13 +161,13 @@ def _guarded(
             "the propensities may have missed. More records of both kinds would help."
         )
     if fitted.allowance > robust.MOST_ALLOWANCE:
-        raise CannotConclude(_missed_too_much(source, fitted))
-    prepared = Prepared(
+        raise CannotConclude(_missed_too_much(trials, rule, fitted))
+    return Prepared(
         truth=truth,
         raw=score,
         score=fitted.score,
         log_odds=fitted.log_odds,
-        coin=coin,
+        coin=trials.coin,
         order=order,
         learned=learned,
         bet_score=fitted.bet_score,
@@ -234,24 +175,27 @@ def _guarded(
         trim=trim,
         allowance=fitted.allowance,
         allowance_mu=fitted.allowance_mu,
-        assumption=_assumed(source),
+        assumption=_assumed(trials),
+        overlap=inside,
+        quality={**said, **fitted.quality},
+        c_lb=fitted.c_lb,
+        unchecked=TOO_FEW if fitted.c_lb is None else "",
     )
-    return Adjusted(prepared, inside, source, {**said, **fitted.quality}, fitted.c_lb)
 
 
-def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
+def _missed_too_much(trials: Trials, rule: Rule, fitted: robust.Fitted) -> str:
     """Why nothing is left to prove, and what to do about it."""
     beaten = ""
     if fitted.c_lb:
         by = "a baseline that sees the record but not the model"
         beaten = f", {short(fitted.c_lb)} of it proved by {by}"
-    if source.known is not None:
+    if trials.log_odds is not None:
         whose = "The given propensities do not account for the shift"
         remedy = "Without --propensity the shift is estimated from the features."
-    elif source.estimator != "auto":
-        whose = f"One {source.estimator} learner does not account for the shift"
+    elif rule.estimator != "auto":
+        whose = f"One {rule.estimator} learner does not account for the shift"
         remedy = "The default estimator (auto) is richer."
-    elif source.heldout is not None:
+    elif trials.heldout is not None:
         whose = "The propensity fitted on the held-out records does not account for the shift"
         remedy = "More held-out records, drawn like the members and non-members, would help."
     else:
@@ -263,10 +207,10 @@ def _missed_too_much(source: Propensities, fitted: robust.Fitted) -> str:
     )
 
 
-def _assumed(source: Propensities) -> str:
-    if source.known is not None:
+def _assumed(trials: Trials) -> str:
+    if trials.log_odds is not None:
         return CHECKED
-    return ESTIMATED if source.heldout is None else HELD_OUT
+    return ESTIMATED if trials.heldout is None else HELD_OUT
 
 
 def _no_overlap(share: float, trim: float) -> str:

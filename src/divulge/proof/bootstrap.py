@@ -1,7 +1,7 @@
 """Uncertainty of an estimated propensity: bootstrap of the bound (000, Algorithm 3).
 
 The propensity is refitted on K resamples of the records it was learned from, the bound recomputed
-with the guesses and the luck held fixed, the K values recentred on the bound of the full fit, and
+with guesses and uniforms held fixed, the K values recentred on the bound of the full fit, and
 the lower quantile reported: confidence ``1 - p - p'``. The bound depends on the counts only, so it
 is computed once per distinct count.
 """

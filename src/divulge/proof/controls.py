@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,13 +10,16 @@ import numpy.typing as npt
 
 from divulge.bounds import recursion
 from divulge.bounds.statement import HONEST_GUESSES
+from divulge.errors import CannotConclude
 from divulge.proof import corrections
-from divulge.proof.adjust import Adjusted, adjust
 from divulge.proof.bootstrap import bootstrap
 from divulge.proof.prepared import Prepared
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
 from divulge.result import Bound
 from divulge.shift import conditional, propensity
-from divulge.types import Array
+from divulge.trials import Trials
+from divulge.types import Array, Progress
 from divulge.work import Engine
 from divulge.work.pieces import Pieces, digest
 
@@ -42,7 +44,7 @@ class _Refit:
     features_tail: Array
     guess: npt.NDArray[Any]
     truth_tail: Array
-    luck: Array
+    uniforms: Array
     error: float
 
     def __call__(self, rows: npt.NDArray[np.intp]) -> float:
@@ -55,28 +57,29 @@ class _Refit:
 
     def bound(self, log_odds: Array) -> float:
         counts = conditional.tampered_counts(
-            self.guess, self.truth_tail, log_odds, self.luck, signed=False
+            self.guess, self.truth_tail, log_odds, self.uniforms, signed=False
         )
         return recursion.mu_lower_bound(counts.trials, counts.guesses, counts.correct, self.error)
 
 
 def published(
+    trials: Trials,
     prepared: Prepared,
-    heldout: tuple[Array, Array] | None,
-    features: Array,
     *,
     error: float,
     resamples: int,
     rng: np.random.Generator,
     engine: Engine,
     pieces: Pieces,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
 ) -> Resampled:
     """000 as published: logistic propensity with Platt scaling, conditional guesses, bootstrap.
 
-    The error is split evenly between the test and the bootstrap. Guesses and luck stay fixed. What
-    is resampled are the records that taught the propensity: the held-out ones, or the head.
+    The error is split evenly between the test and the bootstrap. Guesses and uniforms stay fixed.
+    What is resampled are the records that taught the propensity: held-out ones, or the head.
     """
+    features, heldout = trials.features, trials.heldout
+    assert features is not None
     head, tail = prepared.head, prepared.tail
     half = error / 2.0
     if heldout is None:
@@ -88,9 +91,9 @@ def published(
         taught, truth = heldout
         log_odds = propensity.fit_log_odds(taught, truth, rng=rng)(features)
         log_odds += propensity.recentred(truth, prepared.coin)
-    luck = rng.random(prepared.truth.size)
+    uniforms = rng.random(prepared.truth.size)
     simple = replace(prepared, log_odds=log_odds, score=prepared.raw)
-    guess, counts = corrections.conditional_guesses(simple, half, luck, rng, signed=False)
+    guess, counts = corrections.conditional_guesses(simple, half, uniforms, rng, signed=False)
     refit = _Refit(
         taught,
         truth,
@@ -99,7 +102,7 @@ def published(
         features[tail],
         guess,
         prepared.truth[tail],
-        luck[tail],
+        uniforms[tail],
         half,
     )
     named = digest(*(getattr(refit, f.name) for f in fields(refit)))
@@ -138,24 +141,30 @@ def published(
     return Resampled(stated, shown)
 
 
+@dataclass(frozen=True)
+class Controls:
+    """What was computed around a proof."""
+
+    reference: float | None = None
+    """What the same audit proves of a model that never saw the members; None: not tried."""
+    unheard: str = ""
+    """Why such a model could not be tried, if so."""
+    resampled: Resampled | None = None
+
+
+NO_CONTROLS = Controls()
+
+
 def negative_control(
-    adjusted: Adjusted, reference: Array, features: Array, *, error: float, rng: np.random.Generator
-) -> float:
+    trials: Trials, reference: Array, rule: Rule, rng: np.random.Generator
+) -> Controls:
     """The same audit on a model that never saw the members: what it shows is confounding.
 
-    The propensities come from the same source and have the same guards; CannotConclude where these
-    do.
+    The propensities come from the same source and have the same guards.
     """
-    again = adjust(
-        reference[:, None],
-        adjusted.prepared.truth,
-        features,
-        coin=adjusted.prepared.coin,
-        source=adjusted.source,
-        error=error,
-        rng=rng,
-    )
-    audited = corrections.audit(
-        again.prepared, deltas=(), error=error, corrections=("prior",), rng=rng
-    )
-    return audited.bounds[0].value
+    again = replace(trials, score=reference)
+    only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
+    try:
+        return Controls(reference=prove(again, only, rng).bounds[0].value)
+    except CannotConclude as reason:
+        return Controls(unheard=f"The negative control could not be tried. {reason}")

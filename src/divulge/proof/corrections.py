@@ -27,15 +27,16 @@ from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import THEOREMS
 from divulge.proof import stated
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.result import Bound
 from divulge.shift import conditional, tampered
 from divulge.shift.balance import keep_probabilities
 from divulge.types import Array, Floats, Places, index_type, slices
 
-CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
 MOST_LEARNED = 2_000_000
 """Learned trials that teach the evidence of a score: the first of a random order, so that
 neither time nor memory grows with the table."""
+BET_THEOREM = "Ville's inequality for the wealth of bets within l +- epsilon"
 NO_SHIFT = "no shift: members and non-members have the same distribution"
 INDEPENDENT = (
     "the truths of the trials are independent given the records (coin flips over two pools)"
@@ -43,35 +44,37 @@ INDEPENDENT = (
 
 
 @dataclass(frozen=True)
-class Audit:
-    """The bounds, and what the report draws of how they came about."""
+class Proof:
+    """What trials prove, and how it came about."""
 
+    prepared: Prepared = field(repr=False)
     bounds: tuple[Bound, ...]
+    """What the verdict rests on comes first."""
     bet: betting.BettingResult | None
-    balanced: Counts | None
+    counts: Counts | None
+    """Guesses among the balanced trials."""
     kept: Places = field(repr=False)
     """Trials that balancing kept."""
+    smaller: tuple[Bound, ...] = field(default=(), repr=False)
+    """Bounds from counts at the error that each of several draws has."""
 
 
-def audit(
+def correct(
     prepared: Prepared,
-    *,
-    deltas: Sequence[float],
-    error: float,
-    corrections: Sequence[str],
+    rule: Rule,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
     goal: float | None = None,
-) -> Audit:
+) -> Proof:
     """One bound per correction and parameter; bets also give e-values of wealths up to a goal."""
-    half = error / 2.0
+    corrections, deltas, half = rule.corrections, rule.deltas, rule.half
     bounds: list[Bound] = []
-    luck = rng.random(prepared.truth.size)
-    kept = _thinned(prepared, prepared.log_odds, luck)
+    uniforms = rng.random(prepared.truth.size)
+    kept = _thinned(prepared, prepared.log_odds, uniforms)
     counts: Counts | None = None
     bet, unaware = None, None
     if {"none", "composition"} & set(corrections):
-        unaware = _unaware(prepared, half, luck, deltas)
+        unaware = _unaware(prepared, half, uniforms, deltas)
         if "none" in corrections:
             bounds += _uncorrected(_count(prepared, unaware, rng), deltas, half)
         if "composition" in corrections:
@@ -81,30 +84,32 @@ def audit(
         for name in ("conditional", "signed"):
             if name in corrections:
                 signed = name == "signed"
-                bounds += _conditional(prepared, evidence, deltas, half, luck, rng, signed=signed)
+                bounds += _conditional(
+                    prepared, evidence, deltas, half, uniforms, rng, signed=signed
+                )
         del evidence
     if "balanced" in corrections:
-        same = "none" in corrections and _nothing_known(prepared)
+        same = "none" in corrections and prepared.only_coin  # then every thinning is the same
         ranked = (
             unaware if same else _rank(prepared, kept, prepared.score, half, deltas, trimmed=True)
         )
         counts = _count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
         del ranked
-    del unaware, luck  # a bet needs neither
+    del unaware, uniforms  # a bet needs neither
     if "prior" in corrections:
         bet = _bet(prepared, half, rng, progress, goal)
         bounds.append(_from_bet(prepared, bet, half))
-    bounds.sort(key=lambda b: not b.headline)  # what the verdict rests on comes first
-    return Audit(tuple(bounds), bet, counts, kept)
+    bounds.sort(key=lambda b: not b.headline)
+    return Proof(prepared, tuple(bounds), bet, counts, kept)
 
 
-def _thinned(prepared: Prepared, log_odds: Array, luck: Array) -> Places:
+def _thinned(prepared: Prepared, log_odds: Array, uniforms: Array) -> Places:
     """Trials kept by balancing, before the model is asked: indices, learned and counted alike."""
-    keep = np.empty(luck.size, dtype=bool)
-    for part in slices(luck.size):
-        keep[part] = luck[part] < keep_probabilities(prepared.truth[part], log_odds[part])
-    return np.flatnonzero(keep).astype(index_type(luck.size))
+    keep = np.empty(uniforms.size, dtype=bool)
+    for part in slices(uniforms.size):
+        keep[part] = uniforms[part] < keep_probabilities(prepared.truth[part], log_odds[part])
+    return np.flatnonzero(keep).astype(index_type(uniforms.size))
 
 
 @dataclass(frozen=True)
@@ -168,18 +173,13 @@ def _evidence(
     return out
 
 
-def _nothing_known(prepared: Prepared) -> bool:
-    """Whether the coin is all that is known of every trial: then every thinning is the same."""
-    return prepared.log_odds.strides == (0,) and prepared.score is prepared.raw
-
-
 def _unaware(
-    prepared: Prepared, error: float, luck: Array, deltas: Sequence[float]
+    prepared: Prepared, error: float, uniforms: Array, deltas: Sequence[float]
 ) -> _Ranked | None:
     """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
     coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
     return _rank(
-        prepared, _thinned(prepared, coin, luck), prepared.raw, error, deltas, trimmed=False
+        prepared, _thinned(prepared, coin, uniforms), prepared.raw, error, deltas, trimmed=False
     )
 
 
@@ -237,7 +237,7 @@ def _conditional(
     evidence: Array,
     deltas: Sequence[float],
     error: float,
-    luck: Array,
+    uniforms: Array,
     rng: np.random.Generator,
     *,
     signed: bool,
@@ -246,7 +246,7 @@ def _conditional(
 
     Mu is tampered with as Theorem 5.1.2 says, epsilon at delta as 5.1.1 does for each epsilon.
     """
-    guess, counts = _aware_guesses(prepared, evidence, error, luck, rng, signed=signed)
+    guess, counts = _aware_guesses(prepared, evidence, error, uniforms, rng, signed=signed)
     name = "signed" if signed else "conditional"
     words = (INDEPENDENT, prepared.plug_in)
     prior = prepared.log_odds_of(prepared.tail)
@@ -258,7 +258,7 @@ def _conditional(
     theorem = f"{THEOREMS['zero-run']}{', with signed log-odds' if signed else ''}"
     for delta in deltas:
         value = tampered.proved(
-            evidence, truth, prior, luck[prepared.tail], delta, error, rng, signed=signed
+            evidence, truth, prior, uniforms[prepared.tail], delta, error, rng, signed=signed
         )
         found = stated.bound("epsilon", delta, value, error, name, words)
         out.append(replace(found, method="zero-run", theorem=theorem))
@@ -266,17 +266,17 @@ def _conditional(
 
 
 def conditional_guesses(
-    prepared: Prepared, error: float, luck: Array, rng: np.random.Generator, *, signed: bool
+    prepared: Prepared, error: float, uniforms: Array, rng: np.random.Generator, *, signed: bool
 ) -> tuple[guessing.Guesses, Counts]:
     """Propensity-aware guesses on the counted trials, and their tampered counts."""
-    return _aware_guesses(prepared, _aware(prepared), error, luck, rng, signed=signed)
+    return _aware_guesses(prepared, _aware(prepared), error, uniforms, rng, signed=signed)
 
 
 def _aware_guesses(
     prepared: Prepared,
     evidence: Array,
     error: float,
-    luck: Array,
+    uniforms: Array,
     rng: np.random.Generator,
     *,
     signed: bool,
@@ -296,7 +296,7 @@ def _aware_guesses(
     for part in slices(tail.size):
         rows = tail[part]
         counts += conditional.tampered_counts(
-            guess[part], prepared.truth[rows], prior[part], luck[rows], signed=signed
+            guess[part], prepared.truth[rows], prior[part], uniforms[rows], signed=signed
         )
     return guess, counts
 
@@ -351,7 +351,7 @@ def _from_bet(prepared: Prepared, bet: betting.BettingResult, error: float) -> B
         value=max(0.0, bet.epsilon - prepared.allowance),
         confidence=1.0 - error,
         method="betting",
-        theorem="Ville's inequality for the wealth of bets within l +- epsilon",
+        theorem=BET_THEOREM,
         assumptions=(INDEPENDENT, prepared.assumption),
         correction="prior",
         headline=True,

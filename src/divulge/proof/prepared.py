@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,16 @@ class Prepared:
     """What is deducted from epsilon for residual shift."""
     allowance_mu: float = 0.0
     assumption: str = KNOWN
+    only_coin: bool = False
+    """Whether nothing but the coin is known of any trial: its log-odds are those of all."""
+    overlap: float = 1.0
+    """Share of the counted trials inside the trim."""
+    quality: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """How good the fitted models are."""
+    c_lb: float | None = None
+    """What a blind baseline proves against the propensities; None: there was none."""
+    unchecked: str = ""
+    """Why no baseline was tried: a missing one is not a silent one."""
 
     @property
     def plug_in(self) -> str:
@@ -73,7 +84,7 @@ class Prepared:
 
     def log_odds_of(self, rows: Places) -> Array:
         """Log-odds of some trials; nothing is copied where the coin is all that is known."""
-        if self.log_odds.strides == (0,):
+        if self.only_coin:
             return np.broadcast_to(np.float64(self.coin), rows.shape)
         return self.log_odds[rows]
 

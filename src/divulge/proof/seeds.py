@@ -9,7 +9,6 @@ its bound less its allowance. Guards are the strictest of all seeds.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from divulge.bounds import several_draws as rules
-from divulge.games.membership.findings import Context
-from divulge.proof import corrections as corrections_
-from divulge.proof.adjust import Adjusted
+from divulge.proof.adjust import TOO_FEW
+from divulge.proof.corrections import Proof
 from divulge.result import Bound, floor_to
 from divulge.text.rounding import at_least
 from divulge.types import Array
@@ -29,94 +27,37 @@ MOST = 1000
 
 
 @dataclass(frozen=True)
-class Played:
-    """The audit of one draw, before it is put into words."""
-
-    context: Context
-    rng: np.random.Generator = field(repr=False)
-    """As it stands after the audit: the control and the bootstrap go on with it."""
-    adjusted: Adjusted | None = field(default=None, repr=False)
-    audited: corrections_.Audit | None = field(default=None, repr=False)
-    """Bounds at the error of one audit, and e-values."""
-    counted: tuple[Bound, ...] = field(default=(), repr=False)
-    """Bounds from counts at the smaller error of the combination."""
-    reason: str = ""
-    """Why nothing can be concluded, if so."""
-
-
-@dataclass(frozen=True)
-class Proved:
+class OneDraw:
     """What is kept of every draw: no record, no trial."""
 
     seed: int
     bounds: tuple[Bound, ...]
-    counted: tuple[Bound, ...]
+    smaller: tuple[Bound, ...]
+    """From counts, at the smaller error of the combination."""
     e_values: Array | None = field(repr=False)
     c_lb: float | None
 
     @classmethod
-    def by(cls, seed: int, played: Played) -> Proved | None:
-        """None where nothing can be concluded."""
-        if played.audited is None or played.adjusted is None:
-            return None
-        bet = played.audited.bet
-        return cls(
-            seed,
-            played.audited.bounds,
-            played.counted,
-            None if bet is None else bet.e_values,
-            played.adjusted.c_lb,
-        )
+    def of(cls, seed: int, proof: Proof) -> OneDraw:
+        """Of one draw."""
+        e_values = None if proof.bet is None else proof.bet.e_values
+        return cls(seed, proof.bounds, proof.smaller, e_values, proof.prepared.c_lb)
 
 
-def audited(
-    adjusted: Adjusted,
-    *,
-    seeds: int,
-    deltas: Sequence[float],
-    error: float,
-    corrections: Sequence[str],
-    rng: np.random.Generator,
-) -> tuple[corrections_.Audit, tuple[Bound, ...]]:
-    """The audit of one seed among several: as if alone, and at the error of the combination."""
-    counts = tuple(c for c in corrections if c != "prior")
-    again = copy.deepcopy(rng)  # the same luck for both
-    whole = corrections_.audit(
-        adjusted.prepared,
-        deltas=deltas,
-        error=error,
-        corrections=corrections,
-        rng=rng,
-        goal=rules.goal(error / 2.0, seeds) if seeds > 1 else None,
-    )
-    if seeds == 1 or not counts:
-        return whole, ()
-    smaller = corrections_.audit(
-        adjusted.prepared,
-        deltas=deltas,
-        error=rules.error_of_each(error, seeds),
-        corrections=counts,
-        rng=again,
-    )
-    return whole, smaller.bounds
-
-
-def combined(
-    proved: Sequence[Proved | None], first: Played, error: float
-) -> tuple[Adjusted, corrections_.Audit]:
+def combined(kept: Sequence[OneDraw | None], first: Proof, error: float) -> Proof:
     """What all seeds prove together, in the place of what the first that concludes proves."""
-    assert first.audited is not None
-    assert first.adjusted is not None
-    sound = [p for p in proved if p is not None]
-    bounds = tuple(_together(b, sound, len(proved), error / 2.0) for b in first.audited.bounds)
-    known = [p.c_lb for p in sound if p.c_lb is not None]
+    sound = [k for k in kept if k is not None]
+    bounds = tuple(_together(b, sound, len(kept), error / 2.0) for b in first.bounds)
+    known = [k.c_lb for k in sound if k.c_lb is not None]
     c_lb = max(known) if len(known) == len(sound) else None  # one unchecked: all unchecked
-    return replace(first.adjusted, c_lb=c_lb), replace(first.audited, bounds=bounds)
+    unchecked = TOO_FEW if c_lb is None and first.prepared.c_lb is not None else ""
+    prepared = replace(first.prepared, c_lb=c_lb, unchecked=unchecked or first.prepared.unchecked)
+    return replace(first, bounds=bounds, prepared=prepared)
 
 
-def concludes(proved: Sequence[Proved | None]) -> bool:
+def concludes(kept: Sequence[OneDraw | None]) -> bool:
     """Whether more than half of the seeds allow a conclusion."""
-    return sum(p is not None for p in proved) >= rules.majority(len(proved))
+    return sum(p is not None for p in kept) >= rules.majority(len(kept))
 
 
 def _key(bound: Bound) -> tuple[Any, ...]:
@@ -128,23 +69,23 @@ def _values(bound: Bound, bounds: Sequence[Sequence[Bound]]) -> list[float]:
     return [max((b.value for b in own if _key(b) == _key(bound)), default=0.0) for own in bounds]
 
 
-def _together(bound: Bound, sound: Sequence[Proved], seeds: int, error: float) -> Bound:
+def _together(bound: Bound, sound: Sequence[OneDraw], seeds: int, error: float) -> Bound:
     if bound.method == "betting":
         curves = [p.e_values for p in sound if p.e_values is not None]
         value, rule = rules.mean_bound(curves, error, seeds=seeds), f"mean e-value of {seeds} seeds"
     else:
-        found = _values(bound, [p.counted for p in sound])
+        found = _values(bound, [p.smaller for p in sound])
         value = rules.agreed([*found, *[0.0] * (seeds - len(found))])
         rule = f"proved by {rules.majority(seeds)} of {seeds} seeds at a smaller error (Rueger)"
     return replace(bound, value=value, theorem=f"{bound.theorem}; {rule}")
 
 
 def spread(
-    proved: Sequence[Proved | None], bounds: Sequence[Bound], seed: int, error: float
+    kept: Sequence[OneDraw | None], bounds: Sequence[Bound], seed: int, error: float
 ) -> dict[str, Any]:
     """The headline bounds of each seed alone: least, median and largest, beside the combination."""
-    sound = [p for p in proved if p is not None]
-    none = len(proved) - len(sound)
+    sound = [p for p in kept if p is not None]
+    none = len(kept) - len(sound)
     rows, words = [], []
     for bound in (b for b in bounds if b.headline):
         values = np.array([*_values(bound, [p.bounds for p in sound]), *[0.0] * none])
@@ -156,16 +97,16 @@ def spread(
             f"{name} {floor_to(low, 3):.3f} to {floor_to(high, 3):.3f}, combined "
             f"{at_least(bound.value)}"
         )
-    last = seed + len(proved) - 1
+    last = seed + len(kept) - 1
     return {
-        "seeds": len(proved),
+        "seeds": len(kept),
         "first": seed,
         "without_conclusion": none,
         "shown": sound[0].seed,
         "error_of_each_alone": error,
         "rule": "mean e-value for bets; for counts what more than half of the seeds prove at a "
         "smaller error; nothing is chosen among them",
-        "sentence": f"{len(proved)} draws, seeds {seed} to {last}, each alone: "
+        "sentence": f"{len(kept)} draws, seeds {seed} to {last}, each alone: "
         f"{'; '.join(words)}. What is proved is the combination.",
         "spread": rows,
     }

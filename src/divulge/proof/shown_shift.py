@@ -9,18 +9,18 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from divulge.data.features import Features
-from divulge.proof import corrections
-from divulge.proof.prepared import Prepared
+from divulge.proof.corrections import Proof
 from divulge.types import Array, slices
 
 _BINS = 20
 
 
-def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dict[str, Any]:
+def overlap(proof: Proof) -> dict[str, Any]:
     """Histograms of the propensity of members and non-members, before and after balancing."""
+    prepared = proof.prepared
     edges = np.linspace(0.0, 1.0, _BINS + 1)
     kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
+    kept[proof.kept] = True
     counts = np.zeros((4, _BINS), dtype=np.int64)
     for part in slices(kept.size):
         log_odds = prepared.log_odds[part]
@@ -35,21 +35,20 @@ def overlap(prepared: Prepared, audited: corrections.Audit, share: float) -> dic
         "nonmembers": counts[1],
         "members_kept": counts[2],
         "nonmembers_kept": counts[3],
-        "share_within": share,
+        "share_within": prepared.overlap,
     }
     if prepared.trim is not None:
         out["trim"] = prepared.trim
     return out
 
 
-def balance(
-    features: Features, prepared: Prepared, audited: corrections.Audit
-) -> list[dict[str, Any]] | None:
+def balance(features: Features, proof: Proof) -> list[dict[str, Any]] | None:
     """Standardised mean differences of the features before and after balancing."""
     if not features.names:
         return None
+    prepared = proof.prepared
     kept = np.zeros(prepared.truth.size, dtype=bool)
-    kept[audited.kept] = True
+    kept[proof.kept] = True
     kept &= prepared.inside(prepared.log_odds)
 
     def difference(mask: npt.NDArray[np.bool_]) -> Array:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from divulge.report.wording import finite, number
 from divulge.text.visible import one_line
@@ -86,8 +87,9 @@ def bins(values: Sequence[float], count: int = 30) -> list[Row]:
 
 
 def data(rows: list[Row]) -> alt.InlineData:
-    """Rows inside the specification."""
-    return alt.InlineData(values=rows)
+    """Rows inside the specification, which is held against its schema as a whole later on."""
+    with debug_mode(False):
+        return alt.InlineData(values=rows)
 
 
 def chart(rows: list[Row]) -> alt.Chart:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.data.features import Features
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
+from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
 from divulge.shift.pooling import log_probabilities
 
@@ -50,12 +52,14 @@ class LabelAudit:
         )
         result = audit_records(
             records,
+            Rule(
+                (DELTA,),
+                2.0 * error,  # the audit gives half of its error to bets and half to counts
+                repetitions=self.replays,
+                tau=self.table.tau if self.how == "tau" else None,
+            ),
+            ValueAttack(self.score),
             proxy_exact=self.how == "exact",
-            tau=self.table.tau if self.how == "tau" else None,
-            score=self.score,
-            repetitions=self.replays,
-            deltas=(DELTA,),
-            error=2.0 * error,  # the audit gives half of its error to bets and half to counts
             seed=int(rng.integers(2**31)),
             compare=False,
         )

@@ -15,7 +15,7 @@ from scipy.special import expit
 from divulge.data.features import Features
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
-from divulge.proof.corrections import CORRECTIONS
+from divulge.proof.rule import CORRECTIONS, Rule
 from divulge.selftest.case import Case
 
 KNOWN_ROWS, ESTIMATED_ROWS = 2000, 4000
@@ -52,9 +52,7 @@ class Audit:
         both = 2.0 * error  # the audit gives half of its error to bets and half to counts
         result = audit_pools(
             pools,
-            error=both,
-            corrections=(self.correction,),
-            deltas=(DELTA,),
+            Rule((DELTA,), both, (self.correction,)),
             seed=int(rng.integers(2**31)),
         )
         key = self.parameter, self.delta

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logit
 
-from divulge.attacks.gradient import Recorder, Training
+from divulge.attacks.gradient import GradientSteps, Recorder
 from divulge.games.canaries.planning import LEAST
 from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD, GaussianMechanism, Mechanism, Null, RandomisedResponse
@@ -78,7 +78,7 @@ class WhiteBox:
 
 def white_box(training: DPSGD, x: np.ndarray, y: np.ndarray, canaries: int) -> Recorder:
     """The recorder of a run whose first records are the canaries; it knows all the others."""
-    known = Training(training.rate, training.batch, training.clip, training.noise_multiplier)
+    known = GradientSteps(training.rate, training.batch, training.clip, training.noise_multiplier)
     return Recorder(
         known,
         training.learning_rate,

@@ -22,7 +22,7 @@ COLUMNS = 3
 
 
 @dataclass(frozen=True)
-class Population:
+class RealPopulation:
     """Records that a generator draws perfectly, and a target with one normal answer for each."""
 
     members: int
@@ -57,10 +57,10 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Play:
+class ControlPlay:
     """One whole audit with real non-members: the headline bound on mu, or on epsilon at delta 0."""
 
-    population: Population
+    population: RealPopulation
     parameter: str
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
@@ -84,7 +84,7 @@ def cases() -> Iterator[Case]:
                 delta=None if parameter == "mu" else 0.0,
                 mechanism=f"knows the population by {knows:g}, remembers {remembers:g}",
                 setting=f"{MEMBERS} members, {nonmembers} real non-members",
-                play=Play(Population(MEMBERS, nonmembers, knows, remembers), parameter),
+                play=ControlPlay(RealPopulation(MEMBERS, nonmembers, knows, remembers), parameter),
                 truth=remembers,
                 share=SHARE,
             )

@@ -24,6 +24,7 @@ from divulge.mechanisms import (
     RareDisclosure,
     Shifted,
 )
+from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
 from divulge.selftest.procedures import DELTA, LARGER_DELTA
 from divulge.shift import propensity, tampered
@@ -77,9 +78,8 @@ class Guarded:
         )
         result = audit_pools(
             pools,
-            error=2.0 * error,  # half of it goes to bets and half to counts
-            corrections=(self.correction,),
-            estimator=estimator,
+            # half of the error goes to bets and half to counts
+            Rule(error=2.0 * error, corrections=(self.correction,), estimator=estimator),
             seed=int(rng.integers(2**31)),
         )
         return max((b.value for b in result.headline() if b.parameter == self.parameter), default=0)
@@ -99,9 +99,9 @@ class Tampered:
         prior = self.shift * rng.standard_normal(self.trials)
         game = self.mechanism.sample(self.trials, rng, prior)
         evidence = np.asarray(self.mechanism.evidence(game.score), dtype=float)
-        luck = rng.random(self.trials)
+        uniforms = rng.random(self.trials)
         return tampered.proved(
-            evidence, game.truth, prior, luck, self.delta, error, rng, signed=self.signed
+            evidence, game.truth, prior, uniforms, self.delta, error, rng, signed=self.signed
         )
 
 

@@ -16,11 +16,13 @@ from divulge.bounds import betting, guessing
 from divulge.data.features import Features
 from divulge.games import canaries
 from divulge.games.canaries import planning
-from divulge.games.membership import draw
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
-from divulge.proof import adjust
+from divulge.proof import draw
+from divulge.proof.adjust import adjust
+from divulge.proof.rule import Rule
 from divulge.selftest.case import Case, Check
+from divulge.trials import Trials
 
 POOL = 600
 CANARIES, RECORDS = 200, 400
@@ -66,9 +68,7 @@ class Unequal:
         )
         result = audit_pools(
             pools,
-            error=2.0 * error,
-            corrections=("balanced", "prior"),
-            deltas=(),
+            Rule((), 2.0 * error, ("balanced", "prior")),
             seed=int(rng.integers(2**31)),
         )
         found = [b.value for b in result.headline() if b.parameter == self.parameter]
@@ -137,7 +137,7 @@ def same_coins(error: float) -> float:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedShift:
     """Shift that has to be estimated: what the blind baseline proves, or what the audit claims."""
 
     table: Shifted
@@ -148,16 +148,8 @@ class Fitted:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         drawn = self.table.sample(self.rows, rng)
         if self.what == "c_lb":
-            adjusted = adjust.adjust(
-                drawn.score[:, None],
-                drawn.truth,
-                drawn.features,
-                coin=0.0,
-                source=adjust.Propensities(),
-                error=2.0 * error,
-                rng=rng,
-            )
-            return adjusted.c_lb or 0.0
+            trials = Trials(drawn.score, drawn.truth, features=drawn.features)
+            return adjust(trials, Rule(error=2.0 * error), rng).c_lb or 0.0
         pools = Pools(
             truth=drawn.truth,
             score=drawn.score[:, None],
@@ -169,9 +161,7 @@ class Fitted:
         )
         result = audit_pools(
             pools,
-            error=error,
-            corrections=("balanced", "prior"),
-            deltas=(),
+            Rule((), error, ("balanced", "prior")),
             seed=int(rng.integers(2**31)),
         )
         return max((b.value for b in result.headline()), default=0.0)
@@ -198,9 +188,7 @@ class Hidden:
         )
         result = audit_pools(
             pools,
-            error=error,
-            corrections=("balanced", "prior"),
-            deltas=(),
+            Rule((), error, ("balanced", "prior")),
             seed=int(rng.integers(2**31)),
         )
         return max((b.value for b in result.headline()), default=0.0)
@@ -258,7 +246,7 @@ def cases() -> Iterator[Case | Check]:
         "membership, allowance",
         "headline",
         "estimated, 1200 rows",
-        Fitted(Shifted("cluster", columns=30), 1200, "headline"),
+        FittedShift(Shifted("cluster", columns=30), 1200, "headline"),
         share=FITTED_SHARE,
         mechanism=Shifted("cluster", columns=30).name,
     )
@@ -266,7 +254,7 @@ def cases() -> Iterator[Case | Check]:
         "blind baseline, c_lb",
         "c_lb",
         "estimated, 600 rows",
-        Fitted(Shifted("none"), 600, "c_lb"),
+        FittedShift(Shifted("none"), 600, "c_lb"),
         share=FITTED_SHARE,
         mechanism=Shifted("none").name,
     )

@@ -17,6 +17,7 @@ from scipy.special import expit
 from divulge.data.features import Features
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
+from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array
@@ -96,9 +97,7 @@ class PopulationAudit:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         result = audit_records(
             self.population.sample(self.training, self.outside, rng),
-            repetitions=REPLAYS,
-            deltas=(),
-            error=2.0 * error,  # the audit gives half of its error to bets and half to counts
+            Rule((), 2.0 * error, repetitions=REPLAYS),  # half of it goes to bets, half to counts
             seed=int(rng.integers(2**31)),
             compare=False,
         )

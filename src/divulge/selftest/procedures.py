@@ -103,12 +103,12 @@ def recursion_tau(
 
 def _posterior(trials: Trials, mechanism: Mechanism) -> np.ndarray:
     """The strongest attack: the exact posterior, prior included."""
-    return np.asarray(mechanism.evidence(trials.score) + trials.log_odds, dtype=float)
+    return np.asarray(mechanism.evidence(trials.score) + trials.prior, dtype=float)
 
 
 def signed(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
     guess = guessing.top_guesses(_posterior(trials, mechanism), _number(trials), rng)
-    return bounds.signed_epsilon_lower_bound(guess, trials.truth, trials.log_odds, error)
+    return bounds.signed_epsilon_lower_bound(guess, trials.truth, trials.prior, error)
 
 
 def balanced_mu(
@@ -129,7 +129,7 @@ def _balanced_counts(
     trials: Trials, mechanism: Mechanism, rng: np.random.Generator
 ) -> tuple[int, int, int] | None:
     """The attack still sees the prior that balancing has made worthless."""
-    attack = Trials(_posterior(trials, mechanism), trials.truth, trials.log_odds)
+    attack = Trials(_posterior(trials, mechanism), trials.truth, trials.prior)
     try:
         kept = balance(attack, rng)
     except CannotConclude:
@@ -139,16 +139,16 @@ def _balanced_counts(
 
 def _with_prior(trials: Trials) -> np.ndarray:
     """Score and prior as two columns: a bettor that could exploit an ignored prior."""
-    if np.ptp(trials.log_odds) == 0.0:
+    if np.ptp(trials.prior) == 0.0:
         return trials.score
-    return np.column_stack([trials.score, trials.log_odds])
+    return np.column_stack([trials.score, trials.prior])
 
 
 def betting(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
     x = _with_prior(trials)
     learners = None if x.ndim == 1 else ("logistic",)
     return bounds.bet(
-        x, trials.truth, trials.log_odds, error=error, learners=learners, rng=rng
+        x, trials.truth, trials.prior, error=error, learners=learners, rng=rng
     ).epsilon
 
 
@@ -156,7 +156,7 @@ def betting_average(
     trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
 ) -> float:
     return bounds.bet(
-        trials.score, trials.truth, trials.log_odds, error=error, combine="average", rng=rng
+        trials.score, trials.truth, trials.prior, error=error, combine="average", rng=rng
     ).epsilon
 
 
@@ -168,7 +168,7 @@ def betting_noise(
     return bounds.bet(
         np.column_stack([trials.score, noise]),
         trials.truth,
-        trials.log_odds,
+        trials.prior,
         error=error,
         learners=("logistic",),
         rng=rng,
@@ -180,7 +180,7 @@ def betting_coarse(
 ) -> float:
     """A grid so coarse that claiming the first point not rejected would show."""
     return bounds.bet(
-        trials.score, trials.truth, trials.log_odds, error=error, step=_COARSE, rng=rng
+        trials.score, trials.truth, trials.prior, error=error, step=_COARSE, rng=rng
     ).epsilon
 
 
@@ -189,9 +189,9 @@ def betting_bold(
 ) -> float:
     """Given bets that are too sure of themselves, so that they stake where they should not."""
     bold = 1.5 * mechanism.evidence(trials.score) + rng.normal(0.0, 0.5, size=len(trials))
-    q = expit(bold + trials.log_odds)
+    q = expit(bold + trials.prior)
     return bounds.bet_given(
-        np.clip(q, 1e-9, 1.0 - 1e-9), trials.truth, trials.log_odds, error=error
+        np.clip(q, 1e-9, 1.0 - 1e-9), trials.truth, trials.prior, error=error
     ).epsilon
 
 

@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactRow:
     """What a check computed."""
 
     quantity: str
@@ -55,7 +55,7 @@ class Row:
     mean_bound: float | None
     truth: float | None
     holds: bool
-    exact: Exact | None = None
+    exact: ExactRow | None = None
 
     @property
     def rate(self) -> float:
@@ -137,7 +137,7 @@ def checked(case: Check, values: Array, error: float) -> Row:
     """The row of a check."""
     limit = error if case.limit is None else case.limit
     low, high = float(values.min()), float(values.max())
-    exact = Exact(case.quantity, low, high, limit, case.attained)
+    exact = ExactRow(case.quantity, low, high, limit, case.attained)
     return Row(
         bound=case.bound,
         parameter=case.parameter,

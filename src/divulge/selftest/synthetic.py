@@ -11,9 +11,10 @@ from divulge.bounds import closeness
 from divulge.games.synthetic import contest, play
 from divulge.games.synthetic.prepare import Material, Work
 from divulge.mechanisms import KnownGenerator, Shifted
-from divulge.proof import corrections
-from divulge.proof.prepared import Prepared
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
+from divulge.trials import Trials
 
 TRIALS, FEW = 1000, 50
 ROWS = 3000
@@ -22,7 +23,7 @@ WHOLE_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Recall:
+class RecallPlay:
     """One test of PANORAMIA with the best possible baseline or attack."""
 
     generator: KnownGenerator
@@ -66,21 +67,9 @@ class OneByOne:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         shown = self.generator.sample(self.trials, rng)
-        prepared = Prepared(
-            truth=shown.truth,
-            raw=shown.attack,
-            score=shown.attack,
-            log_odds=shown.baseline,
-            coin=0.0,
-            order=rng.permutation(self.trials),
-            learned=self.trials // 10,
-            bet_score=shown.attack,
-            bet_log_odds=shown.baseline,
-        )
-        audited = corrections.audit(
-            prepared, deltas=(), error=2.0 * error, corrections=(self.correction,), rng=rng
-        )
-        return max((b.value for b in audited.bounds if b.parameter == "epsilon"), default=0.0)
+        trials = Trials(shown.attack, shown.truth, shown.baseline)
+        proof = prove(trials, Rule((), 2.0 * error, (self.correction,)), rng)
+        return max((b.value for b in proof.bounds if b.parameter == "epsilon"), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -176,7 +165,7 @@ def _recall(generator: KnownGenerator, trials: int, rule: str, attack: bool, qui
         delta=None,
         mechanism=generator.name,
         setting=f"m={trials}",
-        play=Recall(generator, trials, rule, attack),
+        play=RecallPlay(generator, trials, rule, attack),
         truth=generator.c + (generator.epsilon if attack else 0.0),
         quick=quick,
     )

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, ndtri
 
-from divulge.shift.design import FIT_ROWS, Records, at_most
+from divulge.shift.design import FIT_ROWS, Rows, at_most
 from divulge.shift.groups import fit_kernel
 from divulge.shift.prognostic import Prognostic, fit_prognostic
 from divulge.shift.sources import Fit
@@ -50,7 +50,7 @@ _LEAST_VARIANCE = 0.05
 class Nuisances:
     """What was fitted, per trial, and where it is to be judged."""
 
-    records: Records
+    records: Rows
     score: Array = field(repr=False)
     truth: Array = field(repr=False)
     log_odds: Array = field(repr=False)

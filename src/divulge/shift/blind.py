@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from divulge.bounds import betting
-from divulge.shift.design import FIT_ROWS, Records, at_most, encode_bins, quantile_edges
+from divulge.shift.design import FIT_ROWS, Rows, at_most, encode_bins, quantile_edges
 from divulge.shift.linear import logistic_ridge
 from divulge.shift.prognostic import Prognostic, boosted_regressor
 from divulge.types import Array, Index
@@ -32,7 +32,7 @@ _SCALED = 5000
 
 def blind_evidence(
     truth: Array,
-    records: Records,
+    records: Rows,
     prognostic: Prognostic,
     revealed: Index,
     revealed_log_odds: Array,
@@ -95,7 +95,7 @@ _Learner = Callable[[Index, Array, Array], _Predict]
 """``learner(train, outcome, offset)`` returns ``predict(out)``; both index the same rows."""
 
 
-def _boosting(records: Records, prognostic: Prognostic, rows: Index, log_odds: Array) -> _Learner:
+def _boosting(records: Rows, prognostic: Prognostic, rows: Index, log_odds: Array) -> _Learner:
     more = np.column_stack([prognostic.mean[rows], log_odds])
     bins = np.concatenate([records.bins[rows], encode_bins(more, quantile_edges(more))], axis=1)
 
@@ -106,7 +106,7 @@ def _boosting(records: Records, prognostic: Prognostic, rows: Index, log_odds: A
     return learn
 
 
-def _neighbours(records: Records, prognostic: Prognostic, rows: Index) -> _Learner:
+def _neighbours(records: Rows, prognostic: Prognostic, rows: Index) -> _Learner:
     """Mean surprise among the nearest revealed records, by the columns relevant to the score."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -127,7 +127,7 @@ def _neighbours(records: Records, prognostic: Prognostic, rows: Index) -> _Learn
     return learn
 
 
-def _logistic(records: Records, prognostic: Prognostic, rows: Index, log_odds: Array) -> _Learner:
+def _logistic(records: Rows, prognostic: Prognostic, rows: Index, log_odds: Array) -> _Learner:
     clipped = records.clipped(rows)
     squares = clipped[:, records.geometry.continuous] ** 2
     own = np.column_stack([prognostic.mean[rows], log_odds])

@@ -66,13 +66,13 @@ def tampered_counts(
     guess: npt.NDArray[Any],
     truth: npt.NDArray[Any],
     log_odds: Array,
-    luck: Array,
+    uniforms: Array,
     *,
     signed: bool,
 ) -> Counts:
-    """Counts after tampering; ``luck`` holds one uniform number per trial, drawn beforehand."""
+    """Counts after tampering; ``uniforms`` holds one uniform number per trial, drawn beforehand."""
     made = guess != 0.0
-    kept = luck < discount(guess, log_odds, signed=signed)
+    kept = uniforms < discount(guess, log_odds, signed=signed)
     correct = made & kept & (guess == truth)
     return Counts(int(guess.size), int(made.sum()), int(correct.sum()))
 

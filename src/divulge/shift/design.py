@@ -41,7 +41,7 @@ def encode_bins(columns: Array, edges: Sequence[Array]) -> Bytes:
 
 
 @dataclass(frozen=True)
-class Records:
+class Rows:
     """The features of all trials, and what x alone says about them."""
 
     features: Array = field(repr=False)
@@ -57,16 +57,16 @@ class Records:
         """Standardised and clipped columns of some rows."""
         return self.geometry.clipped(self.features[rows])
 
-    def some(self, rows: Index) -> Records:
+    def some(self, rows: Index) -> Rows:
         """These rows only, described as before."""
-        return Records(self.features[rows], self.geometry, self.bins[rows], self.wide)
+        return Rows(self.features[rows], self.geometry, self.bins[rows], self.wide)
 
 
-def read_records(features: Array, rng: np.random.Generator) -> Records:
+def read_records(features: Array, rng: np.random.Generator) -> Rows:
     """Describe the records from x alone."""
     bins = encode_bins(features, quantile_edges(features))
     wide = bool(max(float(features.max()), -float(features.min())) > CLIP)
-    return Records(features, describe(features, rng), bins, wide)
+    return Rows(features, describe(features, rng), bins, wide)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Further:
 class Design:
     """Records, and further columns of theirs if there are any."""
 
-    records: Records
+    records: Rows
     more: Further | None = None
 
     def view(self, rows: Index) -> View:
@@ -132,7 +132,7 @@ class Design:
         return out
 
 
-def extended(records: Records, linear: Array, always: Array) -> Design:
+def extended(records: Rows, linear: Array, always: Array) -> Design:
     """A design with further inputs."""
     return Design(records, Further(linear, always, encode_bins(linear, quantile_edges(linear))))
 

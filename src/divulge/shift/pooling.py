@@ -31,7 +31,7 @@ def log_probabilities(probabilities: npt.ArrayLike) -> Array:
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pooled:
     """Weights of the members and intercepts of the classes."""
 
     weights: Array
@@ -47,7 +47,7 @@ class Pool:
         return out
 
 
-def fit_pool(members: Sequence[Array], target: Array) -> Pool:
+def fit_pool(members: Sequence[Array], target: Array) -> Pooled:
     """Fit by cross-entropy; ``target`` holds a probability per record and class.
 
     The ridge pulls towards the first member as it is, the proxy, so that with few records nothing
@@ -67,7 +67,7 @@ def fit_pool(members: Sequence[Array], target: Array) -> Pool:
         return value, gradient + 2.0 * _RIDGE * off
 
     best = minimize(loss, start, jac=True, method="L-BFGS-B").x
-    return Pool(best[:size], best[size:])
+    return Pooled(best[:size], best[size:])
 
 
 def one_hot(codes: npt.NDArray[np.intp], classes: int) -> Array:

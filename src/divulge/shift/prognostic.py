@@ -22,7 +22,7 @@ from divulge.shift.design import (
     Bytes,
     Design,
     Model,
-    Records,
+    Rows,
     View,
     at_most,
 )
@@ -69,7 +69,7 @@ class Prognostic:
 
 
 def fit_prognostic(
-    score: Array, records: Records, rng: np.random.Generator, folds: int = FOLDS
+    score: Array, records: Rows, rng: np.random.Generator, folds: int = FOLDS
 ) -> Prognostic:
     """Cross-fit the stack on all trials. Learners are weighted by non-negative least squares.
 
@@ -118,7 +118,7 @@ def boosted_regressor(bins: Bytes | Array, target: Array, seed: int, rounds: int
     return Sized(model).fit(bins, target)
 
 
-def _fit_fold(view: View, score: Array, records: Records, seed: int) -> tuple[Model, Terms]:
+def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model, Terms]:
     """The five learners of one fold, and the terms that they selected (in two passes)."""
     geometry = records.geometry
     shapes = geometry.univariate(view.clipped)
@@ -173,7 +173,7 @@ def _non_negative_weights(columns: Array, target: Array) -> Array:
 
 
 def _conditional_scale(
-    left: Array, mean: Array, records: Records, half: Index, rng: np.random.Generator
+    left: Array, mean: Array, records: Rows, half: Index, rng: np.random.Generator
 ) -> Array:
     """Standard deviation of what is left, given x: ridge of its log size, fitted on the other half.
 

@@ -20,7 +20,7 @@ from divulge.shift.allowance import Nuisances, estimate_allowance
 from divulge.shift.blind import LEARNERS, blind_evidence, proved_shift
 from divulge.shift.design import read_records
 from divulge.shift.prognostic import fit_prognostic, leak_slope, residual_score
-from divulge.shift.sources import FROM_TRIALS, Source
+from divulge.shift.sources import FROM_TRIALS, PropensitySource
 from divulge.shift.stack import Propensity
 from divulge.types import Array, Index, Progress
 
@@ -77,7 +77,7 @@ def fit(
     coin: float,
     error: float,
     rng: np.random.Generator,
-    source: Source = FROM_TRIALS,
+    source: PropensitySource = FROM_TRIALS,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit both nuisance models in the order of revelation, and judge them.

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from divulge.shift import propensity
-from divulge.shift.design import Records
+from divulge.shift.design import Rows
 from divulge.shift.linear import log_losses
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.stack import Propensity, fit_propensity
@@ -29,7 +29,7 @@ class Fit(Protocol):
     def __call__(
         self,
         truth: Array,
-        records: Records,
+        records: Rows,
         prognostic: Prognostic,
         fit_on: Index,
         predict_on: Index,
@@ -49,7 +49,7 @@ class SimpleLearner:
     def __call__(
         self,
         truth: Array,
-        records: Records,
+        records: Rows,
         prognostic: Prognostic,
         fit_on: Index,
         predict_on: Index,
@@ -77,7 +77,7 @@ class SimpleLearner:
 
 
 @dataclass(frozen=True)
-class Source:
+class PropensitySource:
     """The revealed trials teach ``fit``, unless other records do or the log-odds are given."""
 
     fit: Fit = fit_propensity
@@ -99,7 +99,7 @@ class Source:
     def elsewhere(
         self,
         truth: Array,
-        records: Records,
+        records: Rows,
         prognostic: Prognostic,
         trials: Index,
         *,
@@ -121,7 +121,7 @@ class Source:
         return replace(found, fitted=found.fitted + moved, predicted=found.predicted + moved)
 
 
-FROM_TRIALS = Source()
+FROM_TRIALS = PropensitySource()
 
 
 def _judged(fitted: Array, predicted: Array, outcome: Array) -> Propensity:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from divulge.shift.design import FIT_ROWS, Model, Records, View, at_most, extended
+from divulge.shift.design import FIT_ROWS, Model, Rows, View, at_most, extended
 from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
@@ -50,7 +50,7 @@ class Propensity:
 
 def fit_propensity(
     truth: Array,
-    records: Records,
+    records: Rows,
     prognostic: Prognostic,
     fit_on: Index,
     predict_on: Index,

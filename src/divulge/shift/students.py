@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.shift.pooling import Pool, fit_pool, log_probabilities, one_hot
+from divulge.bounds.bins import Binned
+from divulge.shift.pooling import Pooled, fit_pool, log_probabilities, one_hot
 from divulge.types import Array, Index
-from divulge.work.threads import Sized
 
 FOLDS = 3
 FIT_PAIRS = 120_000
@@ -116,7 +116,7 @@ def fit_values(
     tail: Index,
     rng: np.random.Generator,
     *more: Array,
-) -> tuple[Array, Pool]:
+) -> tuple[Array, Pooled]:
     """The corrected proxy: out of fold on the head, fitted on the head for the tail.
 
     ``codes`` are read for the head only. ``more`` are further models of the value (the student, or
@@ -191,7 +191,7 @@ def _boosted(
         early_stopping=False,
         random_state=seed,
     )
-    model = Sized(boosting).fit(shown, codes, sample_weight=weight)
+    model = Binned(boosting).fit(shown, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, x, classes)
 
 

@@ -51,18 +51,18 @@ def kept_share(charged: Array, epsilon: float) -> Array:
     return np.asarray((1.0 + rest * np.exp(-charged)) / (1.0 + rest))
 
 
-def kept_from(charged: Array, luck: Array) -> Array:
-    """The epsilon above which ``luck < b_i``: then the guess is kept."""
-    over = luck - np.exp(-charged)
+def kept_from(charged: Array, uniforms: Array) -> Array:
+    """The epsilon above which ``uniforms < b_i``: then the guess is kept."""
+    over = uniforms - np.exp(-charged)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(over <= 0.0, -np.inf, np.log(over) - np.log1p(-luck))
+        return np.where(over <= 0.0, -np.inf, np.log(over) - np.log1p(-uniforms))
 
 
 def proved(
     evidence: Array,
     truth: npt.NDArray[Any],
     log_odds: Array,
-    luck: Array,
+    uniforms: Array,
     delta: float,
     error: float,
     rng: np.random.Generator,
@@ -71,14 +71,14 @@ def proved(
 ) -> float:
     """The bound from propensity-aware guesses, their number foreseen from the evidence."""
     guess = guesses(evidence, log_odds, delta, error, rng, signed=signed)
-    return epsilon_lower_bound(guess, truth, log_odds, luck, delta, error, signed=signed)
+    return epsilon_lower_bound(guess, truth, log_odds, uniforms, delta, error, signed=signed)
 
 
 def epsilon_lower_bound(
     guess: npt.NDArray[Any],
     truth: npt.NDArray[Any],
     log_odds: Array,
-    luck: Array,
+    uniforms: Array,
     delta: float,
     error: float,
     *,
@@ -89,7 +89,9 @@ def epsilon_lower_bound(
     The guesses and their number may depend on the model and the records, not on these truths.
     """
     right = (guess != 0) & (guess == truth)
-    start = np.sort(kept_from(excess(guess[right], log_odds[right], signed=signed), luck[right]))
+    start = np.sort(
+        kept_from(excess(guess[right], log_odds[right], signed=signed), uniforms[right])
+    )
     trials, guesses = int(guess.size), int((guess != 0).sum())
     at, against = price(trials, delta, error)
     assert against is not None

@@ -32,5 +32,5 @@ def flipped_trials(
 def draw_values(probabilities: Array, rng: np.random.Generator) -> Index:
     """One value per row by inverse transform."""
     total = np.cumsum(probabilities, axis=1)
-    luck = rng.random(len(total)) * total[:, -1]
-    return np.asarray((luck[:, None] >= total[:, :-1]).sum(axis=1), dtype=np.intp)
+    uniforms = rng.random(len(total)) * total[:, -1]
+    return np.asarray((uniforms[:, None] >= total[:, :-1]).sum(axis=1), dtype=np.intp)

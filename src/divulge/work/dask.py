@@ -10,7 +10,7 @@ from typing import Any
 
 from divulge.errors import InputError, MissingExtra, WorkersLost
 from divulge.work import address as address_
-from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, opened, pack
+from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, pack, unpack_outcome
 
 _LOOK, _PATIENCE = 60.0, 5
 """Seconds without a result after which workers are looked for, and how often in vain."""
@@ -64,7 +64,7 @@ class DaskPool:
                 raise lost(index, "KilledWorker") from error
             except (asyncio.CancelledError, OSError) as error:
                 raise WorkersLost(f"The Dask scheduler was lost: {error}.") from error
-            yield index, opened(outcome)
+            yield index, unpack_outcome(outcome)
 
     def _finished(self) -> list[Any]:
         """Wait for a future; WorkersLost where nobody is left who could finish it."""

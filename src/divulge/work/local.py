@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from divulge.work.parcel import RETRIES, Parcel, call, lost, opened, pack
+from divulge.work.parcel import RETRIES, Parcel, call, lost, pack, unpack_outcome
 from divulge.work.threads import single
 
 _IDLE = 300
@@ -91,7 +91,7 @@ class Processes:
                 again.append(index)
                 continue
             del self.tasks[index]
-            yield index, opened(outcome)
+            yield index, unpack_outcome(outcome)
         if again:
             self.executor = self._executor()
             for index in again:

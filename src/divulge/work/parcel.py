@@ -95,7 +95,7 @@ class Raised:
     error: Exception
 
 
-def opened(outcome: bytes) -> Any:
+def unpack_outcome(outcome: bytes) -> Any:
     """At the caller: the result of a task, or its exception as Raised."""
     return pickle.loads(outcome)  # noqa: S301 - from our own worker
 

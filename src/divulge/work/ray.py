@@ -9,7 +9,7 @@ from typing import Any
 
 from divulge.errors import InputError, MissingExtra, WorkersLost
 from divulge.work import address as address_
-from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, opened, pack
+from divulge.work.parcel import RETRIES, Parcel, ask, call, compare, lost, pack, unpack_outcome
 
 _LOOK = 60.0
 """Seconds without a result after which it is asked whether there are nodes left."""
@@ -69,7 +69,7 @@ class RayPool:
                 continue
             except self.ray.exceptions.RayError as error:
                 raise lost(index, type(error).__name__) from error
-            yield index, opened(outcome)
+            yield index, unpack_outcome(outcome)
 
     def close(self) -> None:
         for ref in self.refs:

@@ -19,12 +19,14 @@ from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import bet_epsilon, count_bound
 from divulge.data.features import Features
 from divulge.errors import InputError
-from divulge.games import attribute as attribute_
+from divulge.games.attribute import play as attribute_
+from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import attribute, audit_records
-from divulge.games.attribute.proved import Rule, play_game, stated
 from divulge.games.attribute.read import Records, read_records
-from divulge.games.attribute.replay import count_top
 from divulge.mechanisms.labelled import NoisyLabels
+from divulge.proof.prove import prove
+from divulge.proof.replay import count_top
+from divulge.proof.rule import Rule
 from divulge.result import Result
 from divulge.shift.pooling import log_probabilities
 from divulge.shift.value_prior import vouched
@@ -357,7 +359,7 @@ def test_values_that_the_proxy_excludes_are_never_drawn():
         Features(np.zeros((records, 0)), ()), log_probabilities(target),
         log_probabilities(proxy), proxy,
     )  # fmt: skip
-    result = audit_records(read, proxy_exact=True, repetitions=3, compare=False)
+    result = audit_records(read, Rule(repetitions=3), proxy_exact=True, compare=False)
     assert all(b.value == 0.0 for b in result.headline())
 
 
@@ -365,12 +367,14 @@ def test_every_bound_is_at_half_of_the_error():
     drawn = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(12))
     log_target, log_proxy = (log_probabilities(p) for p in (drawn.target, drawn.proxy))
     head, tail = np.arange(300), np.arange(300, 2000)
-    rule = Rule("llr", 2.0, 4, (1e-5,), 0.1, None)
-    game = play_game(
-        drawn.codes, log_target, vouched(log_proxy, drawn.proxy, head, tail), rule,
+    priors = vouched(log_proxy, drawn.proxy, head, tail)
+    game = prove(
+        ValueAttack().trials(drawn.codes, log_target, priors),
+        Rule((1e-5,), 0.1, repetitions=4),
         np.random.default_rng(0),
-    )  # fmt: skip
-    found = {(b.parameter, b.delta): b for b in stated(game, None, rule, exact=True)}
+    )
+    assert all(b.headline for b in game.bounds)
+    found = {(b.parameter, b.delta): b for b in game.bounds}
     replays, counts = game.played.replays, game.played.counts
     assert found["epsilon", 0.0].value == bet_epsilon(game.plan.bets, replays, error=0.05)[0]
     assert found["mu", None].value == count_bound(counts, error=0.05)
@@ -405,8 +409,8 @@ def test_balancing_and_trimming_by_hand():
     shown = np.zeros(5, dtype=np.uint8)
     evidence = np.array([[1.0], [2.0], [-3.0], [4.0], [0.0]])
     log_odds = np.array([[0.0], [1.0], [1.0], [9.0], [-1.0]])
-    luck = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
-    kept = compiled.kept_evidence(true, shown, evidence, log_odds, luck, 1.5)
+    uniforms = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
+    kept = compiled.kept_evidence(true, shown, evidence, log_odds, uniforms, 1.5)
     # the third goes with the prior and is thinned out, the fourth lies beyond the trim
     assert kept.tolist() == [1.0, -2.0, 0.0]
     assert count_top(kept, 1, np.random.default_rng(0)) == Counts(3, 1, 0)

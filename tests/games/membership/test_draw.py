@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from divulge.errors import CannotConclude
-from divulge.games.membership.draw import DRY, draw, number_of_trials
+from divulge.proof.draw import DRY, draw, number_of_trials
 
 
 @pytest.mark.parametrize(("members", "nonmembers"), [(1000, 1000), (3000, 1000), (100, 5000)])

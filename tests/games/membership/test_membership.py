@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from divulge.errors import CannotConclude, InputError
 from divulge.games.membership.play import membership
-from divulge.proof.corrections import CORRECTIONS
+from divulge.proof.rule import CORRECTIONS
 from divulge.result import Result
 
 

@@ -13,7 +13,7 @@ from divulge.games import synthetic
 from divulge.games.synthetic.control import ALIKE, Control, sight
 from divulge.games.synthetic.prepare import Work
 from divulge.result import Bound, Result, Verdict
-from divulge.selftest.controls import Population
+from divulge.selftest.controls import RealPopulation
 
 
 def found(epsilon: float, *, mu: float = 0.0, status: str = "leak", **more) -> Result:
@@ -79,7 +79,7 @@ def test_the_sight_is_deducted_unless_the_direct_comparison_proves_more():
 
 def test_a_target_that_knows_the_population_is_not_said_to_remember():
     """500 real non-members: the control is often silent where the finding is false."""
-    material = Population(1000, 500, knows=1.0).material(np.random.default_rng(0))
+    material = RealPopulation(1000, 500, knows=1.0).material(np.random.default_rng(0))
     result = synthetic.play(material, work=Work({}, seed=1))
     assert result.verdict.status == "cannot conclude"
     assert not result.verdict.robust
@@ -88,7 +88,7 @@ def test_a_target_that_knows_the_population_is_not_said_to_remember():
 
 
 def test_a_target_that_remembers_is_found_and_the_control_stays_silent():
-    material = Population(1000, 1000, remembers=2.0).material(np.random.default_rng(0))
+    material = RealPopulation(1000, 1000, remembers=2.0).material(np.random.default_rng(0))
     result = synthetic.play(material, work=Work({}, seed=1))
     assert result.verdict.status == "leak"
     assert result.verdict.robust, result.verdict.reasons

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from divulge.bounds import betting, repeated
+from divulge.bounds import betting
 from divulge.curves import Gaussian
-from divulge.games import public
-from divulge.games.attribute import proved
-from divulge.games.attribute.proved import Game, Rule
+from divulge.games.attribute.compared import ValueAttack, tau_curve
 from divulge.games.attribute.proxy_quality import (
     less_sure,
     proxy_quality,
@@ -21,9 +19,18 @@ from divulge.games.attribute.proxy_quality import (
     saw_training,
 )
 from divulge.games.attribute.read import Records
-from divulge.games.membership.findings import ROBUST_ODDS, findings_in_words, headline_epsilon
 from divulge.proof import measures
-from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.proof.alternatives import Replayed
+from divulge.proof.rule import Rule
+from divulge.proof.state import (
+    ROBUST_ODDS,
+    findings_in_words,
+    headline_epsilon,
+    leaking,
+    undecided,
+    wealth,
+)
+from divulge.result import Bound, Result, Verdict
 from divulge.shift import sensitivity as sensitivity_
 from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
@@ -39,26 +46,35 @@ class Context:
     """What is known before the audit."""
 
     records: Records
+    attack: ValueAttack
     rule: Rule
     provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Games:
+class Proofs:
     """The game as published, and the one with the proxy corrected."""
 
-    plain: Game
-    corrected: Game | None
+    plain: Replayed
+    corrected: Replayed | None
 
     @property
-    def headline(self) -> Game:
+    def headline(self) -> Replayed:
         """The one on which the verdict rests."""
         return self.corrected if self.corrected is not None else self.plain
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Of both; what is corrected makes the rest no headline."""
+        if self.corrected is None:
+            return self.plain.bounds
+        beside = (replace(bound, headline=False) for bound in self.plain.bounds)
+        return (*self.corrected.bounds, *beside)
 
 
 def no_conclusion(context: Context, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
-    return public.no_conclusion(
+    return undecided(
         "attribute",
         reason,
         trials={"training_records": context.records.training},
@@ -68,71 +84,69 @@ def no_conclusion(context: Context, reason: str) -> Result:
 
 def result(
     context: Context,
-    games: Games,
-    bounds: tuple[Bound, ...],
+    proofs: Proofs,
     log_target: Array,
     log_proxy: Array,
     others: list[dict[str, Any]],
 ) -> Result:
     """Put everything together."""
     records, rule = context.records, context.rule
-    game = games.headline
-    unattributed = _unattributed(game.priors, bounds)
+    proof, bounds = proofs.headline, proofs.bounds
+    unattributed = _unattributed(proof.priors, bounds)
     if unattributed:  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
-    quality = proxy_quality(records, game.priors, log_target, log_proxy)
+    quality = proxy_quality(records, proof.priors, log_target, log_proxy)
     warnings = [w for w in (saw_training(records, log_proxy), less_sure(records, log_target)) if w]
     copies = repeated_records(records, log_target)
     curve = sensitivity_.sensitivity(headline_epsilon(bounds))
-    first = game.played.replays[0]
-    truth = np.where(first.true, 1.0, -1.0)
-    score = game.score[game.priors.tail, first.shown]
+    first = proof.played.replays[0]
+    score, truth = proof.shown
     diagnostics: dict[str, Any] = {
         "proxy": quality,
         "roc": measures.roc(score, truth, bounds),
-        "wealth": _wealth(game, truth, rule) if rule.tau is None else {},
+        "wealth": _wealth(proof, truth) if rule.tau is None else {},
         "sensitivity": {
             "gamma": curve.gamma,
             "epsilon": curve.epsilon,
             "gamma_star": curve.gamma_star,
         },
-        "tau": proved.tau_curve(games.plain, rule, TAUS),
+        "tau": tau_curve(proofs.plain, TAUS),
         "draw": {
             "records": records.training,
-            "learned_from": game.priors.head.size,
-            "audited": game.priors.tail.size,
+            "learned_from": proof.priors.head.size,
+            "audited": proof.priors.tail.size,
             "repetitions": rule.repetitions,
             "records_equal_to_another": copies,
             "rule": "a fair coin per record: its own value, or one drawn from the proxy",
         },
     }
     if rule.repetitions > 1:
-        diagnostics["repetitions"] = _repetitions(game, bounds, rule)
-    if games.corrected is not None:
+        diagnostics["repetitions"] = _repetitions(proof, bounds)
+    if proofs.corrected is not None:
         diagnostics["blind"] = {
-            "c_lb": game.priors.c_lb,
+            "c_lb": proof.priors.c_lb,
             "sees": "the record and the value shown, not the model",
         }
-        if game.priors.quality:
-            diagnostics["nuisance"] = game.priors.quality
+        if proof.priors.quality:
+            diagnostics["nuisance"] = proof.priors.quality
     if others:
         diagnostics["comparison"] = others
     return Result(
         game="attribute",
         verdict=_verdict(
-            context, game.priors, bounds, curve.gamma_star, warnings, copies, unattributed
+            context, proof.priors, bounds, curve.gamma_star, warnings, copies, unattributed
         ),
         bounds=bounds,
-        measurements=_measurements(context, game, bounds, quality, curve.gamma_star, score, truth),
+        measurements=_measurements(context, proof, bounds, quality, curve.gamma_star, score, truth),
         trials={
             "training_records": records.training,
             "heldout_records": records.codes.size - records.training,
             "real": int(first.true.sum()),
             "drawn": int((~first.true).sum()),
-            "counted": game.played.counts[0].trials,
+            "counted": proof.played.counts[0].trials,
             "classes": len(records.classes),
             "value": records.value,
-            "score": rule.score,
+            "score": context.attack.score,
             "features": len(records.features.names),
         },
         diagnostics=diagnostics,
@@ -140,42 +154,32 @@ def result(
     )
 
 
-def _wealth(game: Game, truth: Array, rule: Rule) -> dict[str, Any]:
+def _wealth(proof: Replayed, truth: Array) -> dict[str, Any]:
     """How the evidence of the first replay grew."""
-    shown = game.played.replays[0].shown[:, None].astype(np.intp)
-    evidence = np.take_along_axis(game.plan.bets.evidence, shown, axis=1)[:, 0]
-    prior = np.take_along_axis(game.plan.bets.log_odds, shown, axis=1)[:, 0]
+    shown = proof.played.replays[0].shown[:, None].astype(np.intp)
+    evidence = np.take_along_axis(proof.plan.bets.evidence, shown, axis=1)[:, 0]
+    prior = np.take_along_axis(proof.plan.bets.log_odds, shown, axis=1)[:, 0]
     staked = np.flatnonzero(evidence)
     if staked.size == 0:
         return {}
-    bet = betting.bet_given(
-        expit(evidence + prior)[staked], truth[staked], prior[staked], error=rule.half
-    )
-    revealed, running = bet.running_bound()
-    return {
-        "trials": revealed,
-        "wealth": bet.wealth,
-        "epsilon": [game.priors.proved_epsilon(float(e)) for e in running],
-        "goal": 1.0 / rule.half,
-    }
+    forecast = expit(evidence + prior)[staked]
+    bet = betting.bet_given(forecast, truth[staked], prior[staked], error=proof.rule.half)
+    return wealth(bet, proof.priors.proved_epsilon)
 
 
-def _alone(game: Game) -> list[float]:
+def _alone(proof: Replayed) -> list[float]:
     """The bound on epsilon of each replay."""
-    return [game.priors.proved_epsilon(float(e)) for e in game.epsilon_alone]
+    return [proof.priors.proved_epsilon(float(e)) for e in proof.epsilon_alone]
 
 
-def _repetitions(game: Game, bounds: tuple[Bound, ...], rule: Rule) -> dict[str, Any]:
-    tau = rule.tau or 0.0
-    mu = [
-        game.priors.proved_mu(repeated.alone_bound(c, delta=None, error=rule.half, tau=tau))
-        for c in game.played.counts
-    ]
+def _repetitions(proof: Replayed, bounds: tuple[Bound, ...]) -> dict[str, Any]:
+    tau, replays = proof.rule.tau, proof.rule.repetitions
+    alone = [proof.alone_bound(k, None, tau or 0.0) for k in range(replays)]
     headline = {(b.parameter, b.delta): b.value for b in bounds if b.headline}
     return {
-        "count": rule.repetitions,
-        "epsilon": _alone(game) if rule.tau is None else [],
-        "mu": mu,
+        "count": replays,
+        "epsilon": _alone(proof) if tau is None else [],
+        "mu": [proof.priors.proved_mu(mu) for mu in alone],
         "combined_epsilon": headline.get(("epsilon", 0.0)),
         "combined_mu": headline.get(("mu", None)),
         "combination": "largest running mean of the e-values for epsilon at delta 0; twice the "
@@ -197,10 +201,10 @@ def _verdict(
         return Verdict(
             "cannot conclude", False, "Nothing can be concluded.", (unattributed, *others)
         )
-    leaking = _claimed(bounds)
+    found = leaking(bounds)
     sure = rounding.confidence(context.rule.error)
     what = repr(context.records.value)
-    if not leaking:
+    if not found:
         sentence = (
             f"No evidence that {what} leaks: with {sure} confidence nothing above zero could be "
             "proved. This is not a proof of privacy."
@@ -211,19 +215,15 @@ def _verdict(
             sentence,
             tuple(_reasons(context, priors, None, warnings, repeated_share)),
         )
-    listed = findings_in_words(leaking)
+    listed = findings_in_words(found)
     sentence = f"The model gives away {what} of its records: with {sure} confidence, {listed}."
     reasons = tuple(_reasons(context, priors, gamma_star, warnings, repeated_share))
     return Verdict("leak", not reasons, sentence, reasons)
 
 
-def _claimed(bounds: tuple[Bound, ...]) -> list[Bound]:
-    return [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
-
-
 def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
     """Why a blind finding could be knowledge as well as memory: the student does not follow."""
-    if priors.assumption != value_prior.BLIND or priors.followed or not _claimed(bounds):
+    if priors.assumption != value_prior.BLIND or priors.followed or not leaking(bounds):
         return None
     return (
         f"The target tells values apart, but its student explains only {priors.explained:.0%} of "
@@ -281,7 +281,7 @@ def _reasons(
 
 def _measurements(
     context: Context,
-    game: Game,
+    proof: Replayed,
     bounds: tuple[Bound, ...],
     quality: Mapping[str, Any],
     gamma_star: float,
@@ -297,19 +297,19 @@ def _measurements(
         "agreement": quality["agreement"],
         "proxy_log_loss": losses["proxy"],
         "target_log_loss": losses["target"],
-        "guesses": game.played.counts[0].guesses,
-        "correct_guesses": game.played.counts[0].correct,
+        "guesses": proof.played.counts[0].guesses,
+        "correct_guesses": proof.played.counts[0].correct,
     }
     if "corrected proxy" in losses:
         out["corrected_log_loss"] = losses["corrected proxy"]
-        out["c_lb"] = game.priors.c_lb
-        out["allowance_epsilon"] = game.epsilon - game.priors.proved_epsilon(game.epsilon)
+        out["c_lb"] = proof.priors.c_lb
+        out["allowance_epsilon"] = proof.epsilon - proof.priors.proved_epsilon(proof.epsilon)
         out["epsilon_tilde"] = headline_epsilon(bounds)
     mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
     if mu > 0.0 and rule.deltas:
         out["gdp_equivalent_epsilon"] = Gaussian(mu).epsilon(rule.deltas[0])
     if rule.repetitions > 1 and rule.tau is None:
-        alone = np.array(_alone(game))
+        alone = np.array(_alone(proof))
         out["repetitions_epsilon_mean"] = float(alone.mean())
         out["repetitions_epsilon_sd"] = float(alone.std(ddof=1))
     return out

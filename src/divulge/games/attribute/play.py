@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax
 
-from divulge.attacks.shown_value import LIKELIHOOD_RATIO, PUBLISHED, SCORES
+from divulge.attacks.shown_value import LIKELIHOOD_RATIO, SCORES
 from divulge.data.arranged import rows_named
-from divulge.errors import CannotConclude, InputError, require
-from divulge.games.attribute import findings, proved
+from divulge.errors import CannotConclude, InputError, require, require_choice
+from divulge.games.attribute import findings
+from divulge.games.attribute.compared import ValueAttack, compared
 from divulge.games.attribute.read import Records, read_records
-from divulge.games.public import check_choice, provenance, public
-from divulge.proof.provenance import DELTAS
+from divulge.games.public import provenance, public
+from divulge.proof.prove import prove
+from divulge.proof.rule import DELTAS, Rule
 from divulge.result import Result
 from divulge.shift import students, value_prior
 from divulge.shift.pooling import log_probabilities
@@ -29,6 +31,8 @@ from divulge.types import Array, Index, Progress
 from divulge.work.threads import single
 
 REPEATS = 20
+DEFAULT = Rule(repetitions=REPEATS)
+ATTACK = ValueAttack()
 LEAST_TRUSTED = 20
 LEAST_RECORDS = 400
 """Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
@@ -74,8 +78,8 @@ def attribute(
     for (``proxy_exact``) or bounded in total variation (``tau``). The headline bounds hold
     together with confidence ``1 - error``.
     """
-    check_choice("attack", attack, SCORES)
-    require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
+    require_choice("attack", attack, SCORES)
+    rule = Rule(tuple(deltas), error, repetitions=repeats, tau=tau).checked()
     require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
     require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
     records = read_records(
@@ -97,13 +101,9 @@ def attribute(
     with rows_named(records.rows if records.rows is not None else np.arange(records.training)):
         return audit_records(
             records,
+            rule,
+            ValueAttack(attack, power),
             proxy_exact=proxy_exact,
-            tau=tau,
-            score=attack,
-            power=power,
-            repetitions=repeats,
-            deltas=deltas,
-            error=error,
             seed=seed,
             command=command,
             progress=progress,
@@ -113,14 +113,10 @@ def attribute(
 @single
 def audit_records(
     records: Records,
+    rule: Rule = DEFAULT,
+    attack: ValueAttack = ATTACK,
     *,
     proxy_exact: bool = False,
-    tau: float | None = None,
-    score: str = LIKELIHOOD_RATIO,
-    power: float = 2.0,
-    repetitions: int = REPEATS,
-    deltas: Sequence[float] = DELTAS,
-    error: float = 0.05,
     seed: int = 0,
     command: str | None = None,
     progress: Progress | None = None,
@@ -128,9 +124,9 @@ def audit_records(
 ) -> Result:
     """Correct the proxy, play the game, and state what is proved."""
     rng = np.random.default_rng(seed)
-    rule = proved.Rule(score, power, repetitions, tuple(deltas), error, tau)
     context = findings.Context(
         records=records,
+        attack=attack,
         rule=rule,
         provenance=provenance(command, seed, records.inputs, records.model),
     )
@@ -142,18 +138,14 @@ def audit_records(
     log_target, log_proxy, priors = ready.log_target, ready.log_proxy, ready.priors
     trusted = value_prior.vouched(priors.log_proxy, priors.proxy, priors.head, priors.tail)
     corrected = None
-    if not proxy_exact and tau is None:
-        corrected = proved.play_game(codes, log_target, priors, rule, rng, progress)
-    plain = proved.play_game(codes, log_target, trusted, rule, rng, progress)
-    bounds = proved.stated(plain, corrected, rule, exact=proxy_exact)
-    games = findings.Games(plain, corrected)
+    if not proxy_exact and rule.tau is None:
+        corrected = prove(attack.trials(codes, log_target, priors), rule, rng, progress)
+    plain = prove(attack.trials(codes, log_target, trusted), rule, rng, progress)
+    proofs = findings.Proofs(plain, corrected)
     others: list[dict[str, Any]] = []
-    if compare and tau is None:
-        other = PUBLISHED if score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
-        others = proved.compared(
-            records, log_target, log_proxy, games.headline, rule, other, rng, progress
-        )
-    return findings.result(context, games, bounds, log_target, log_proxy, others)
+    if compare and rule.tau is None:
+        others = compared(records, log_target, log_proxy, proofs.headline, attack, rng, progress)
+    return findings.result(context, proofs, log_target, log_proxy, others)
 
 
 @dataclass(frozen=True)
@@ -167,7 +159,7 @@ class _Prepared:
 
 def _prepare(
     records: Records,
-    rule: proved.Rule,
+    rule: Rule,
     exact: bool,
     rng: np.random.Generator,
     progress: Progress | None,

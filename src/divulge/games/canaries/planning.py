@@ -19,7 +19,7 @@ from divulge.data import content, tables
 from divulge.data.arranged import Rows, order_of
 from divulge.data.tables import Frame
 from divulge.data.writing import write_bytes
-from divulge.errors import InputError, require, require_probability
+from divulge.errors import InputError, require, require_choice, require_probability
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
@@ -30,7 +30,7 @@ from divulge.exposure.selection import (
     rank_sum,
 )
 from divulge.games.canaries import coins
-from divulge.games.public import check_choice, check_words
+from divulge.games.public import check_words
 from divulge.text import strict_json
 from divulge.types import Array
 from divulge.work.threads import single
@@ -212,7 +212,7 @@ def plan(
     and the data's SHA-256; by default the operating system draws the seed, and the plan
     keeps it.
     """
-    check_choice("strategy", strategy, STRATEGIES)
+    require_choice("strategy", strategy, STRATEGIES)
     if seed is not None:
         check_words({"seed": seed})
     require_probability("probability", probability)

@@ -11,7 +11,6 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,14 @@ from divulge.data.writing import Output, replacing_all, reserve
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games.canaries import planning
 from divulge.games.canaries.planning import LEAST, Name, Plan, plan
-from divulge.games.membership.findings import findings_in_words
-from divulge.games.public import no_conclusion, public
 from divulge.games.public import provenance as provenance_of
-from divulge.proof import adjust, corrections, measures
-from divulge.proof.provenance import DELTAS
-from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.games.public import public
+from divulge.proof import measures, state
+from divulge.proof.prove import prove
+from divulge.proof.rule import DELTAS, Rule
+from divulge.result import Bound, Result, Verdict
 from divulge.text import rounding
-from divulge.trials import check_scores
+from divulge.trials import Trials, check_scores
 from divulge.types import Array
 from divulge.work.threads import single
 
@@ -160,7 +159,7 @@ def audit(
             "nonmembers": int((made.truth < 0.0).sum()),
             "scores": list(joined.names),
         }
-        return no_conclusion(
+        return state.undecided(
             "canaries", reason, trials=trials, diagnostics=diagnostics, provenance=provenance
         )
     result = audit_trials(
@@ -192,34 +191,14 @@ def audit_trials(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """The audit of scored coin flips: one row of ``score`` and one truth per canary."""
-    tell = progress or (lambda stage, done, total: None)
-    tell("bounds", 0, 1)
-    rng = np.random.default_rng(seed)
-    columns = score.reshape(truth.size, -1)
     prior = math.log(probability) - math.log1p(-probability)
-    adjusted = adjust.adjust(
-        columns,
-        truth,
-        np.zeros((truth.size, 0)),
-        coin=prior,
-        source=adjust.Propensities(known=np.full(truth.size, prior)),
-        error=error,
-        rng=rng,
-    )
-    audited = corrections.audit(
-        adjusted.prepared,
-        deltas=deltas,
-        error=error,
-        corrections=("balanced", "prior"),
-        rng=rng,
-        progress=partial(tell, "bets"),
-    )
+    rule = Rule(tuple(deltas), error, ("balanced", "prior"))
+    proof = prove(Trials(score, truth, coin=prior), rule, np.random.default_rng(seed), progress)
     fair = probability == 0.5
-    bounds = tuple(_stated(b, fair) for b in audited.bounds)
-    assert audited.bet is not None
-    assert audited.balanced is not None
-    raw = adjusted.prepared.raw
-    revealed, running = audited.bet.running_bound()
+    bounds = tuple(_stated(b, fair) for b in proof.bounds)
+    assert proof.bet is not None
+    assert proof.counts is not None
+    raw, both = proof.prepared.raw, np.unique(truth).size == 2
     return Result(
         game="canaries",
         verdict=_verdict(bounds, error),
@@ -227,26 +206,21 @@ def audit_trials(
         measurements={
             "auc": measures.auc(raw, truth),
             "tpr_at_fpr": {f"{r:g}": measures.tpr_at(raw, truth, r) for r in measures.FPRS}
-            if np.unique(truth).size == 2
+            if both
             else {},
-            "guesses": audited.balanced.guesses,
-            "correct_guesses": audited.balanced.correct,
+            "guesses": proof.counts.guesses,
+            "correct_guesses": proof.counts.correct,
         },
         trials={
             "members": int((truth > 0.0).sum()),
             "nonmembers": int((truth < 0.0).sum()),
-            "kept": int(audited.kept.size),
-            "counted": audited.balanced.trials,
-            "revealed": audited.bet.trials,
+            "kept": int(proof.kept.size),
+            "counted": proof.counts.trials,
+            "revealed": proof.bet.trials,
         },
         diagnostics={
-            **({"roc": measures.roc(raw, truth, bounds)} if np.unique(truth).size == 2 else {}),
-            "wealth": {
-                "trials": revealed,
-                "wealth": audited.bet.wealth,
-                "epsilon": running,
-                "goal": 1.0 / audited.bet.error,
-            },
+            **({"roc": measures.roc(raw, truth, bounds)} if both else {}),
+            "wealth": state.wealth(proof.bet),
         },
     )
 
@@ -263,17 +237,12 @@ def _stated(bound: Bound, fair: bool) -> Bound:
 
 
 def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
-    leaking = [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
-    sure = rounding.confidence(error)
-    if not leaking:
-        sentence = (
-            f"No evidence of a leak: with {sure} confidence nothing above zero could be proved. "
-            "This is not a proof of privacy."
-        )
-        return Verdict("no evidence", False, sentence)
+    found = state.leaking(bounds)
+    if not found:
+        return Verdict("no evidence", False, state.nothing_proved(error))
     sentence = (
-        f"The model gives away which canaries it was trained on: with {sure} confidence, "
-        f"{findings_in_words(leaking)}."
+        "The model gives away which canaries it was trained on: with "
+        f"{rounding.confidence(error)} confidence, {state.findings_in_words(found)}."
     )
     return Verdict("leak", True, sentence)
 

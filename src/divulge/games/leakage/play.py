@@ -65,8 +65,8 @@ class Wanted:
 class Tables:
     """The two tables as numbers."""
 
-    data: records_.Records
-    reference: records_.Records
+    data: records_.NumericRecords
+    reference: records_.NumericRecords
     ids: Any = field(repr=False)
     """An Arrow column with the identity of every record."""
     dropped: tuple[str, ...]
@@ -231,7 +231,7 @@ def read_tables(
 
 
 def _refuse_outside(
-    own: records_.Records, theirs: records_.Records, flat: npt.NDArray[np.bool_]
+    own: records_.NumericRecords, theirs: records_.NumericRecords, flat: npt.NDArray[np.bool_]
 ) -> None:
     """A record that differs where the reference never does is exposed beyond any distance."""
     for j in np.flatnonzero(flat):

@@ -7,7 +7,7 @@ every rule are fixed by the seed before a truth is looked at.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,22 +16,26 @@ from scipy.special import logit
 
 from divulge.data.features import duplicates
 from divulge.errors import CannotConclude, require
-from divulge.games.membership import draw as draw_
 from divulge.games.membership import findings
 from divulge.games.membership.read import Pools, read_pools
-from divulge.games.public import check_choice, public
 from divulge.games.public import provenance as provenance_of
-from divulge.proof import adjust
-from divulge.proof import corrections as corrections_
+from divulge.games.public import public
+from divulge.proof import controls, state
 from divulge.proof import seeds as seeds_
-from divulge.proof.provenance import DELTAS
+from divulge.proof.controls import NO_CONTROLS
+from divulge.proof.draw import draw
+from divulge.proof.prove import prove
+from divulge.proof.rule import CORRECTIONS, DELTAS, Rule
 from divulge.result import Result
-from divulge.shift.propensity import CALIBRATIONS
+from divulge.trials import Trials
+from divulge.types import Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
 
 __all__ = ["Pools", "audit_pools", "membership", "read_pools"]
+
+DEFAULT = Rule()
 
 
 @public("membership")
@@ -55,7 +59,7 @@ def membership(
     combine: str = "scores",
     estimator: str = "auto",
     calibration: str = "platt",
-    corrections: Sequence[str] = corrections_.CORRECTIONS,
+    corrections: Sequence[str] = CORRECTIONS,
     bootstrap: int = 0,
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
@@ -90,12 +94,10 @@ def membership(
     ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
+    rule = Rule(
+        tuple(deltas), error, tuple(corrections), estimator, calibration, combine, seeds
+    ).checked()
     require(1 <= seeds <= seeds_.MOST, f"seeds must lie in 1..{seeds_.MOST}. Found {seeds}.")
-    for correction in corrections:
-        check_choice("correction", correction, corrections_.CORRECTIONS)
-    check_choice("estimator", estimator, adjust.ESTIMATORS)
-    check_choice("calibration", calibration, CALIBRATIONS)
-    check_choice("combine", combine, adjust.ATTACKS)
     require(bootstrap >= 0, f"bootstrap must be at least 0. Found {bootstrap}.")
     require(
         bootstrap == 0 or propensity is None,
@@ -122,15 +124,9 @@ def membership(
     )
     return audit_pools(
         pools,
-        deltas=deltas,
-        error=error,
-        corrections=corrections,
-        estimator=estimator,
-        calibration=calibration,
-        attack=combine,
-        bootstrap=bootstrap,
+        rule,
         seed=seed,
-        seeds=seeds,
+        bootstrap=bootstrap,
         engine=engine,
         pieces=Pieces.at(cache),
         command=command,
@@ -141,127 +137,101 @@ def membership(
 @single
 def audit_pools(
     pools: Pools,
+    rule: Rule = DEFAULT,
     *,
-    deltas: Sequence[float] = DELTAS,
-    error: float = 0.05,
-    corrections: Sequence[str] = corrections_.CORRECTIONS,
-    estimator: str = "auto",
-    calibration: str = "platt",
-    attack: str = "scores",
-    bootstrap: int = 0,
     seed: int = 0,
-    seeds: int = 1,
+    bootstrap: int = 0,
     engine: Engine = SERIAL,
     pieces: Pieces | None = None,
     command: str | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Result:
-    """Draw the trials, fit what the record gives away, and state what is proved."""
+    """Draw the trials, prove what their scores prove, and state it.
+
+    With several seeds every draw plays the whole audit; the control, the bootstrap and the charts
+    are those of the first that concludes.
+    """
+    seeds = rule.seeds
     about = {"seeds": seeds} if seeds > 1 else {}
     provenance = provenance_of(command, seed, pools.inputs, pools.model, **about)
-    proved: list[seeds_.Proved | None] = []
-    first = failed = None
+    kept: list[seeds_.OneDraw | None] = []
+    first, failed = None, None
     for k in range(seeds):
-        played = _played(
-            pools,
-            seed + k,
-            provenance,
-            deltas=deltas,
-            error=error,
-            corrections=corrections,
-            estimator=estimator,
-            calibration=calibration,
-            attack=attack,
-            seeds=seeds,
-            progress=seeds_.told(progress, k, seeds),
-        )
-        proved.append(seeds_.Proved.by(seed + k, played))
-        if proved[-1] is None:
-            failed = failed or played
-        else:
-            first = first or played
-    if first is None or not seeds_.concludes(proved):
+        rng = np.random.default_rng(seed + k)
+        context, trials = _drawn(pools, rule, rng, provenance)
+        try:
+            proof = prove(trials, rule, rng, seeds_.told(progress, k, seeds))
+        except CannotConclude as reason:
+            failed = failed or state.no_conclusion(context, str(reason))
+            kept.append(None)
+            continue
+        kept.append(seeds_.OneDraw.of(seed + k, proof))
+        first = first or (context, trials, proof, rng)
+    if first is None or not seeds_.concludes(kept):
         assert failed is not None
-        return findings.no_conclusion(failed.context, failed.reason)
-    adjusted, audited = first.adjusted, first.audited
+        return failed
+    context, trials, proof, rng = first
     if seeds > 1:
-        adjusted, audited = seeds_.combined(proved, first, error)
-    assert adjusted is not None
-    assert audited is not None
-    reference = None if pools.reference is None else pools.reference[first.context.drawn.rows]
-    result = findings.result(
-        first.context,
-        adjusted,
-        audited,
-        reference=reference,
-        bootstrap=bootstrap,
-        rng=first.rng,
-        engine=engine,
-        pieces=pieces,
-        progress=progress,
-    )
+        proof = seeds_.combined(kept, proof, rule.error)
+    around = NO_CONTROLS
+    if pools.reference is not None:
+        reference = pools.reference[context.drawn.rows]
+        around = controls.negative_control(trials, reference, rule, rng)
+    if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
+        resampled = controls.published(
+            trials,
+            proof.prepared,
+            error=rule.error,
+            resamples=bootstrap,
+            rng=rng,
+            engine=engine,
+            pieces=pieces or Pieces(),
+            progress=progress,
+        )
+        around = replace(around, resampled=resampled)
+    result = state.state(context, proof, around)
     if seeds == 1:
         return result
-    among = seeds_.spread(proved, audited.bounds, seed, error)
+    among = seeds_.spread(kept, proof.bounds, seed, rule.error)
     return replace(result, diagnostics={**result.diagnostics, "seeds": among})
 
 
-def _played(
-    pools: Pools,
-    seed: int,
-    provenance: dict[str, Any],
-    *,
-    deltas: Sequence[float],
-    error: float,
-    corrections: Sequence[str],
-    estimator: str,
-    calibration: str,
-    attack: str,
-    seeds: int,
-    progress: Callable[[str, int, int], None] | None,
-) -> seeds_.Played:
-    """The audit of one seed."""
-    rng = np.random.default_rng(seed)
-    drawn = draw_.draw(pools.truth, rng)
-    if pools.features.matrix.shape[1]:
+def _drawn(
+    pools: Pools, rule: Rule, rng: np.random.Generator, provenance: Mapping[str, Any]
+) -> tuple[state.Context, Trials]:
+    """The trials of one seed, and what is known of them before the audit."""
+    drawn = draw(pools.truth, rng)
+    features = pools.features.rows(drawn.rows)
+    sizes = int((pools.truth > 0).sum()), int((pools.truth < 0).sum())
+    same = np.zeros(0, dtype=np.intp)
+    if features.names:
         same = duplicates(pools.features, pools.truth)
-    else:
-        same = np.zeros(0, dtype=np.intp)
-    context = findings.Context(
-        drawn=drawn,
-        duplicates=same,
-        features=pools.features.rows(drawn.rows),
-        score_names=pools.score_names,
-        deltas=tuple(deltas),
-        error=error,
-        provenance=provenance,
-        pools=(int((pools.truth > 0).sum()), int((pools.truth < 0).sum())),
-        reads_text=pools.text and pools.propensity is None,
-        subset=pools.subset,
-        rows=pools.rows,
-    )
     known = None
     if pools.propensity is not None:
-        members, nonmembers = context.pools
-        reweighted = drawn.log_odds - np.log(members / nonmembers)  # 0 unless the coin was capped
+        reweighted = drawn.log_odds - np.log(sizes[0] / sizes[1])  # 0 unless the coin was capped
         known = logit(pools.propensity[drawn.rows]) + reweighted
-    try:
-        adjusted = adjust.adjust(
-            pools.score[drawn.rows],
-            drawn.truth,
-            context.features.matrix,
-            coin=drawn.log_odds,
-            source=adjust.Propensities(known, pools.heldout, estimator, calibration),
-            error=error,
-            rng=rng,
-            attack=attack,
-            progress=progress,
-        )
-    except CannotConclude as reason:
-        return seeds_.Played(context, rng, reason=str(reason))
-    if progress is not None:
-        progress("bounds", 0, 1)
-    whole, counted = seeds_.audited(
-        adjusted, seeds=seeds, deltas=deltas, error=error, corrections=corrections, rng=rng
+    subset = pools.subset
+    context = state.Context(
+        game="membership",
+        drawn=drawn,
+        features=features,
+        score_names=pools.score_names,
+        pools=sizes,
+        error=rule.error,
+        provenance=provenance,
+        reads_text=pools.text and pools.propensity is None,
+        counted={} if subset is None else subset.counted(),
+        diagnostics={
+            "duplicates": findings.duplicates(same, pools.rows),
+            **({} if subset is None else {"subset": subset.described()}),
+        },
     )
-    return seeds_.Played(context, rng, adjusted, whole, counted)
+    trials = Trials(
+        score=pools.score[drawn.rows],
+        truth=drawn.truth,
+        log_odds=known,
+        features=features.matrix,
+        coin=drawn.log_odds,
+        heldout=pools.heldout,
+    )
+    return context, trials

@@ -25,7 +25,7 @@ from divulge.posterior import mesh as meshes
 from divulge.posterior.exact import Posterior, log_prior, of_likelihood, posterior
 from divulge.posterior.likelihood import tabulate
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
-from divulge.proof.provenance import DELTAS
+from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Array, Progress
 

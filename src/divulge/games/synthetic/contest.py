@@ -17,7 +17,7 @@ from scipy.special import logit
 
 from divulge.bounds.closeness import recall_bounds
 from divulge.errors import InputError
-from divulge.games.membership.draw import Draw, draw
+from divulge.proof.draw import Draw, draw
 from divulge.types import Array, Index
 from divulge.work.threads import Sized
 

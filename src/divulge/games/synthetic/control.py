@@ -23,8 +23,8 @@ from operator import attrgetter
 import numpy as np
 from scipy.special import expit, ndtri
 
-from divulge.games.membership.findings import headline_epsilon
 from divulge.proof.adjust import LEARNED_SHARE
+from divulge.proof.state import headline_epsilon
 from divulge.result import Result, floor_to
 from divulge.shift.sensitivity import sensitivity
 from divulge.types import Array

@@ -11,11 +11,11 @@ from scipy.stats import t as student
 
 from divulge.bounds import closeness
 from divulge.bounds.closeness import Recall
-from divulge.games.membership import findings
 from divulge.games.synthetic import one_by_one
 from divulge.games.synthetic.contest import Contest
 from divulge.games.synthetic.control import DIRECT_SHARE, FOUND_SHARE, Control
 from divulge.games.synthetic.prepare import Material
+from divulge.proof import state
 from divulge.result import Result, Verdict, floor_to
 from divulge.text import rounding
 from divulge.types import Progress
@@ -224,11 +224,11 @@ def _judged(
             "leak",
             (
                 "The model knows its members beyond what baseline and helpers could learn of the "
-                f"population: with {sure} confidence, {findings.findings_in_words(leaking)}."
+                f"population: with {sure} confidence, {state.findings_in_words(leaking)}."
             ),
         )
     elif status == "no evidence":
-        sentence = findings.nothing_proved(setting.error)
+        sentence = state.nothing_proved(setting.error)
     if finding:
         reasons += _doubts(control, material)
     numbers = {k: rounding.at_least(v) for k, v in measured.numbers().items()}
@@ -241,7 +241,7 @@ def _judged(
 
 
 def _weak(beyond: Result) -> str | None:
-    return findings.weak_odds(float(beyond.measurements.get("gamma_star", 1.0)))
+    return state.weak_odds(float(beyond.measurements.get("gamma_star", 1.0)))
 
 
 def _doubts(control: Control | None, material: Material) -> list[str]:

@@ -14,11 +14,13 @@ import numpy as np
 
 from divulge.data.features import Features
 from divulge.errors import CannotConclude
-from divulge.games.membership import findings
 from divulge.games.synthetic.contest import Contest, Seen
 from divulge.games.synthetic.prepare import Material
-from divulge.proof import adjust, corrections
+from divulge.proof import state
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
 from divulge.result import Result
+from divulge.trials import Trials
 from divulge.types import Array, Progress
 
 CORRECTIONS = ("balanced", "prior")
@@ -45,39 +47,23 @@ def audit(
         (*material.names, *helped, "baseline"),
     )
     score, name = _score(seen, contest)
-    context = findings.Context(
+    context = state.Context(
+        game="synthetic",
         drawn=drawn,
-        duplicates=np.zeros(0, dtype=np.intp),
         features=features,
         score_names=(name,),
-        deltas=deltas,
+        pools=(material.real.size, material.generated.size),
         error=error,
         provenance=provenance,
-        pools=(material.real.size, material.generated.size),
-        game="synthetic",
+        diagnostics={"duplicates": {"nonmembers_equal_to_a_member": 0, "first_rows": []}},
     )
-    rng = np.random.default_rng([seed, 4])
+    trials = Trials(score, drawn.truth, features=features.matrix, coin=drawn.log_odds)
+    rule = Rule(deltas, error, CORRECTIONS)
     try:
-        adjusted = adjust.adjust(
-            score[:, None],
-            drawn.truth,
-            features.matrix,
-            coin=drawn.log_odds,
-            source=adjust.Propensities(),
-            error=error,
-            rng=rng,
-            progress=progress,
-        )
+        proof = prove(trials, rule, np.random.default_rng([seed, 4]), progress)
     except CannotConclude as reason:
-        return findings.no_conclusion(context, str(reason))
-    audited = corrections.audit(
-        adjusted.prepared,
-        deltas=deltas,
-        error=error,
-        corrections=CORRECTIONS,
-        rng=rng,
-    )
-    return findings.result(context, adjusted, audited, reference=None, bootstrap=0, rng=rng)
+        return state.no_conclusion(context, str(reason))
+    return state.state(context, proof)
 
 
 def _score(seen: Seen, contest: Contest) -> tuple[Array, str]:

@@ -17,16 +17,16 @@ import numpy as np
 
 from divulge.bounds.closeness import RULES
 from divulge.data import tables
-from divulge.errors import InputError, require_probability
-from divulge.games.public import check_choice, public
+from divulge.errors import InputError, require_choice, require_probability
 from divulge.games.public import provenance as provenance_of
+from divulge.games.public import public
 from divulge.games.synthetic import contest
 from divulge.games.synthetic import findings as findings
 from divulge.games.synthetic import prepare as generated_
 from divulge.games.synthetic.prepare import Material, Work
 from divulge.models.handed import described, handed
 from divulge.models.identity import identity, unnamed
-from divulge.proof.provenance import DELTAS
+from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Index, Progress
 from divulge.work import SERIAL, Engine
@@ -79,7 +79,7 @@ def synthetic(
     """
     engine = Engine(backend, n_jobs, address)
     require_probability("gamma", gamma, zero=True)
-    check_choice("rule", rule, RULES)
+    require_choice("rule", rule, RULES)
     frame = tables.read(members)
     columns = generated_.read_columns(
         frame,

@@ -182,14 +182,14 @@ def gather(
             f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
-    lessons = members[np.sort(taught)].select(*columns.record)
-    if len(lessons) * len(lessons.columns) < WORTH_SHARING:
+    training_records = members[np.sort(taught)].select(*columns.record)
+    if len(training_records) * len(training_records.columns) < WORTH_SHARING:
         work = replace(work, engine=SERIAL)
     made, given = generated, None
     if made is None:
         assert generator is not None
         count = min(taught.size, MOST_HELPED) + order.size
-        made = _generate(lessons, count, generator, work)
+        made = _generate(training_records, count, generator, work)
     else:
         made, given = _by_content(made, columns)
         mixed = rng.permutation(len(made))  # files are often sorted
@@ -233,7 +233,7 @@ def gather(
         stage = f"teaching two helpers ({name})"
         work.say(stage)
         named = hasattr(kind, "feature_names_in_")
-        teach = _Teach(fresh, named, (made[np.arange(first)], lessons), played, columns)
+        teach = _Teach(fresh, named, (made[np.arange(first)], training_records), played, columns)
         helper = _helpers(teach, work, work.tell(stage))
     cuts = np.cumsum([len(f) for f in frames])
     rows = np.split(np.arange(len(played)), cuts[:-1])
@@ -320,21 +320,25 @@ def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Teach:
-    """Teach a model of the target's kind one of the lessons; its losses on what is played."""
+    """Teach a model of the target's kind one set of records; its losses on what is played."""
 
     fresh: Any
     named: bool
     """Whether it learns from columns with names, as the target did."""
-    lessons: tuple[Frame, ...]
+    training_records: tuple[Frame, ...]
     played: Frame
     columns: Columns
 
     def __call__(self, number: int) -> dict[str, Array]:
         from sklearn.base import clone
 
-        lessons, label, features = self.lessons[number], self.columns.label, self.columns.features
+        taught, label, features = (
+            self.training_records[number],
+            self.columns.label,
+            self.columns.features,
+        )
         assert label is not None
-        x, y = lessons.select(*features), np.array(lessons[label].to_list())
+        x, y = taught.select(*features), np.array(taught[label].to_list())
         require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
         shown = x.to_pandas() if self.named else base.matrix(x)
         fitted = Sized(clone(self.fresh)).fit(shown, y)
@@ -348,18 +352,18 @@ class _Teach:
 def _helpers(teach: _Teach, work: Work, progress: Callable[[int, int], None]) -> Array:
     """The losses of every helper, a column each; they are taught at the same time."""
     asked = _asked(work, teach.played, teach.columns)
-    lessons = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.lessons]
+    digests = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.training_records]
 
     def inputs(number: int) -> dict[str, Any]:
         return {
             **asked,
-            "lessons": lessons[number],
+            "lessons": digests[number],
             "helper": repr(teach.fresh),
             "seed": work.seed,
         }
 
     keep = work.asked().tasks("helper", inputs)
-    found = work.engine.run(teach, range(len(lessons)), keep=keep, progress=progress)
+    found = work.engine.run(teach, range(len(digests)), keep=keep, progress=progress)
     return np.column_stack([_checked(kept["loss"], "of a helper") for kept in found])
 
 

@@ -14,6 +14,7 @@ from divulge.bounds import choice, error_rates, guessing, recursion
 from divulge.proof import corrections
 from divulge.proof.bootstrap import bootstrap
 from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Rule
 from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
@@ -88,16 +89,16 @@ def tampered(error: float) -> np.ndarray:
 
 
 def tampered_count(error: float) -> list[float]:
-    """The same by counting: luck at every height, one guess at a time."""
-    luck = np.asarray((np.arange(2000) + 0.5) / 2000.0, dtype=np.float64)
+    """The same by counting: uniforms at every height, one guess at a time."""
+    uniforms = np.asarray((np.arange(2000) + 0.5) / 2000.0, dtype=np.float64)
     out = []
     for log_odds in (-2.0, -0.5, 0.5, 2.0):
         for guess in (1.0, -1.0):
-            same = np.full(luck.size, guess)
+            same = np.full(uniforms.size, guess)
             counts = conditional.tampered_counts(
-                same, same, np.full(luck.size, log_odds), luck, signed=True
+                same, same, np.full(uniforms.size, log_odds), uniforms, signed=True
             )
-            kept = (counts.correct - 1) / luck.size  # luck comes in steps
+            kept = (counts.correct - 1) / uniforms.size  # uniforms comes in steps
             out.append(kept * math.exp(guess * log_odds))
     return out
 
@@ -164,15 +165,10 @@ def headline(error: float) -> list[float]:
         allowance_mu=allowance,
     )
     deltas = (1e-5, 1e-3)
-    found = corrections.audit(
-        prepared,
-        deltas=deltas,
-        error=error,
-        corrections=("balanced", "prior"),
-        rng=np.random.default_rng(8),
-    )
+    rule = Rule(deltas, error, ("balanced", "prior"))
+    found = corrections.correct(prepared, rule, np.random.default_rng(8))
     shares = {b.method == "betting": 1.0 - b.confidence for b in found.bounds if b.headline}
-    counts, bet = found.balanced, found.bet
+    counts, bet = found.counts, found.bet
     assert counts is not None
     assert bet is not None
     out = [sum(shares.values()) / error, bet.error * 2.0 / error]

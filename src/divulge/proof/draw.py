@@ -10,6 +10,7 @@ part of every prior.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,18 @@ class Draw:
 
     def __len__(self) -> int:
         return int(self.truth.size)
+
+    def described(self) -> dict[str, Any]:
+        """For a result; the digest is of the rows' places in the order of their content."""
+        digest = hashlib.sha256()
+        for part in slices(len(self)):
+            digest.update(self.rows[part].astype(np.int64).tobytes())
+        return {
+            "trials": len(self),
+            "coin": self.coin,
+            "rows_sha256": digest.hexdigest(),
+            "rule": "independent coin flips over the two pools, without replacement",
+        }
 
 
 def number_of_trials(members: int, nonmembers: int, coin: float) -> int:

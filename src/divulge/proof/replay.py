@@ -29,7 +29,7 @@ _MOST_REHEARSED = 1_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class Stakes:
     """What is staked and guessed on each record of the tail, whatever value is shown."""
 
     codes: Index = field(repr=False)
@@ -45,7 +45,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Played:
+class Replays:
     """Replays of the coin flips, and what was counted in each."""
 
     replays: tuple[Replay, ...] = field(repr=False)
@@ -60,7 +60,7 @@ def plan(
     error: float,
     rng: np.random.Generator,
     tau: float = 0.0,
-) -> Plan:
+) -> Stakes:
     """Learn on the head what a score is worth, and which share of the trials is worth a guess."""
     inside = priors.inside
     rows, value, truth = shuffled_trials(codes, priors.proxy, priors.head, rng)
@@ -75,12 +75,12 @@ def plan(
         share = _share(codes, score, priors, teach, error, tau, rng)
     other = None if priors.other is None else priors.other[tail]
     bets = Bets(*priors.settle(evidence, priors.log_odds[tail], other))
-    return Plan(codes[tail], np.cumsum(priors.proxy[tail], axis=1), bets, priors.trim, share)
+    return Stakes(codes[tail], np.cumsum(priors.proxy[tail], axis=1), bets, priors.trim, share)
 
 
 def play(
-    plan: Plan, replays: int, rng: np.random.Generator, progress: Progress | None = None
-) -> Played:
+    plan: Stakes, replays: int, rng: np.random.Generator, progress: Progress | None = None
+) -> Replays:
     """Flip the coins, draw the values, balance and count; once per replay."""
     from divulge.bounds import compiled
 
@@ -100,7 +100,7 @@ def play(
         )
         done.append(Replay(true, shown))
         counts.append(count_top(kept, _guesses(plan.share, kept.size), rng))
-    return Played(tuple(done), tuple(counts))
+    return Replays(tuple(done), tuple(counts))
 
 
 def _guesses(share: float, kept: int) -> int:

@@ -1,0 +1,139 @@
+"""Other attacks on the same records, and the bounds against the budget of a proxy's error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from divulge.attacks.difficulty import difficulty_calibration
+from divulge.attacks.rmia import offline_rmia
+from divulge.attacks.shown_value import LIKELIHOOD_RATIO, PUBLISHED, value_score
+from divulge.errors import CannotConclude
+from divulge.games.attribute.read import Records
+from divulge.proof import measures
+from divulge.proof.alternatives import Alternatives, Replayed
+from divulge.proof.draw import draw
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
+from divulge.shift.value_prior import EXACT, Priors
+from divulge.trials import Trials
+from divulge.types import Array, Index, Progress
+
+_MOST_COMPARED = 50_000
+_LEAST_COMPARED = 50
+
+
+@dataclass(frozen=True)
+class ValueAttack:
+    """How a value shown is scored."""
+
+    score: str = LIKELIHOOD_RATIO
+    power: float = 2.0
+    """The t of the published score."""
+
+    @property
+    def other(self) -> ValueAttack:
+        """The score that it is compared with."""
+        name = PUBLISHED if self.score == LIKELIHOOD_RATIO else LIKELIHOOD_RATIO
+        return replace(self, score=name)
+
+    def __str__(self) -> str:
+        if self.score == LIKELIHOOD_RATIO:
+            return "log-likelihood ratio"
+        return f"score of the paper (t = {self.power:g})"
+
+    def trials(self, codes: Index, log_target: Array, priors: Priors) -> Alternatives:
+        """The scores of every value of the training records."""
+        own = log_target[: codes.size]
+        score = value_score(self.score, own, priors.expected, priors.log_proxy, self.power)
+        return Alternatives(score, codes, priors)
+
+
+def compared(
+    records: Records,
+    log_target: Array,
+    log_proxy: Array,
+    proof: Replayed,
+    attack: ValueAttack,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Other attacks on the same records, for comparison only: each has its own error."""
+    codes = records.codes[: records.training]
+    once = replace(proof.rule, repetitions=1, deltas=(), tau=None)
+    second = prove(attack.other.trials(codes, log_target, proof.priors), once, rng, progress)
+    out = [_described(str(attack), proof), _described(str(attack.other), second)]
+    if records.heldout_target and records.outside.size >= _LEAST_COMPARED:
+        out += _membership(records, log_target, log_proxy, proof.rule.error, rng)
+    return out
+
+
+def _described(name: str, proof: Replayed) -> dict[str, Any]:
+    priors = proof.priors
+    note = "" if priors.assumption == EXACT else ", corrected"
+    return {
+        "attack": name,
+        "auc": measures.auc(*proof.shown),
+        "epsilon": priors.proved_epsilon(float(proof.epsilon_alone[0])),
+        "mu": priors.proved_mu(proof.alone_bound(0, None)),
+        "note": f"one replay{note}",
+    }
+
+
+def _membership(
+    records: Records, log_target: Array, log_proxy: Array, error: float, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """The membership attacks of the paper: training against held-out records, by their labels."""
+    inside = rng.permutation(records.training)[:_MOST_COMPARED]
+    outside = rng.permutation(records.outside)[:_MOST_COMPARED]
+    population, outside = outside[: outside.size // 2], outside[outside.size // 2 :]
+    rows = np.concatenate([inside, outside])
+    truth = np.concatenate([np.ones(inside.size), -np.ones(outside.size)])
+    own = np.take_along_axis(log_target, records.codes[:, None], axis=1)[:, 0]
+    reference = np.take_along_axis(log_proxy, records.codes[:, None], axis=1)[:, 0]
+    scores = {
+        "difficulty calibration (membership)": difficulty_calibration(own[rows], reference[rows]),
+        "offline RMIA (membership)": offline_rmia(
+            own[rows], reference[rows], own[population], reference[population]
+        ),
+    }
+    out = []
+    for name, score in scores.items():
+        found = _proved(score, truth, error, np.random.default_rng(int(rng.integers(2**31))))
+        out.append(
+            {
+                "attack": name,
+                "auc": measures.auc(score, truth),
+                "epsilon": found.get("epsilon", 0.0),
+                "mu": found.get("mu", 0.0),
+                "note": "membership, not the value; held-out records as non-members, assumed alike",
+            }
+        )
+    return out
+
+
+def _proved(score: Array, truth: Array, error: float, rng: np.random.Generator) -> dict[str, float]:
+    """The headline bounds of a membership game without features."""
+    drawn = draw(truth, rng)
+    trials = Trials(score[drawn.rows], drawn.truth, coin=drawn.log_odds)
+    try:
+        proof = prove(trials, Rule((), error, ("balanced", "prior")), rng)
+    except CannotConclude:
+        return {}
+    return {b.parameter: b.value for b in proof.bounds if b.headline}
+
+
+def tau_curve(proof: Replayed, taus: Sequence[float]) -> list[dict[str, float]]:
+    """The bounds of Theorem 5 against the total-variation budget, from the first replay."""
+    delta = proof.rule.deltas[0] if proof.rule.deltas else 0.0
+    return [
+        {
+            "tau": tau,
+            "epsilon": proof.alone_bound(0, delta, tau),
+            "mu": proof.alone_bound(0, None, tau),
+        }
+        for tau in taus
+    ]

@@ -1,0 +1,62 @@
+"""The one way from trials to what they prove."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from functools import partial
+from typing import overload
+
+import numpy as np
+
+from divulge.bounds import several_draws
+from divulge.proof.adjust import adjust
+from divulge.proof.alternatives import Alternatives, Replayed, replayed, stated
+from divulge.proof.corrections import Proof, correct
+from divulge.proof.rule import Rule
+from divulge.trials import Trials
+from divulge.types import Progress
+
+
+@overload
+def prove(
+    trials: Trials, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> Proof: ...
+
+
+@overload
+def prove(
+    trials: Alternatives, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> Replayed: ...
+
+
+def prove(
+    trials: Trials | Alternatives,
+    rule: Rule,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Proof | Replayed:
+    """What the scores prove beyond what the records give away; CannotConclude where nothing can.
+
+    Shift is taken into account (``adjust.py``), then every correction states its bounds
+    (``corrections.py``). Whatever is learned, chosen and drawn at random follows from the trials,
+    the rule and the generator. With several alternatives a coin chooses between the own one and
+    one that is drawn, as often as the rule says (``alternatives.py``).
+    """
+    if isinstance(trials, Alternatives):
+        proof = replayed(trials, rule, rng, progress)
+        return replace(proof, bounds=stated(proof))
+    prepared = adjust(trials, rule, rng, progress)
+    tell = None if progress is None else partial(progress, "bets")
+    if progress is not None:
+        progress("bounds", 0, 1)
+    if rule.seeds == 1:
+        return correct(prepared, rule, rng, tell)
+    again = copy.deepcopy(rng)  # the same uniforms for both
+    whole = correct(prepared, rule, rng, tell, several_draws.goal(rule.half, rule.seeds))
+    counting = tuple(c for c in rule.corrections if c != "prior")
+    if not counting:
+        return whole
+    error = several_draws.error_of_each(rule.error, rule.seeds)
+    smaller = correct(prepared, replace(rule, corrections=counting, error=error), again)
+    return replace(whole, smaller=smaller.bounds)

@@ -1,0 +1,52 @@
+"""What is fixed before a truth is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from divulge.errors import require, require_choice
+from divulge.shift.propensity import CALIBRATIONS, LEARNERS
+
+CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
+DELTAS = (1e-5,)
+ESTIMATORS = ("auto", *LEARNERS)
+COMBINATIONS = ("scores", "learned")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How trials are turned into bounds; the headline ones hold together with ``1 - error``.
+
+    Half of the error goes to the bet (epsilon at delta 0), half to the counts.
+    """
+
+    deltas: tuple[float, ...] = DELTAS
+    error: float = 0.05
+    corrections: tuple[str, ...] = CORRECTIONS
+    estimator: str = "auto"
+    """Who fits propensities: the robust stack, or one learner as published."""
+    calibration: str = "platt"
+    combine: str = "scores"
+    """The attack ranks by the scores, or by a learned combination of scores and features."""
+    seeds: int = 1
+    """Draws of one table that are combined: each also proves at a smaller error."""
+    repetitions: int = 1
+    """Replays of the coin flips over fixed records, combined."""
+    tau: float | None = None
+    """How far a proxy may be from the truth in total variation, where that is vouched for."""
+
+    @property
+    def half(self) -> float:
+        """The error of the bets, and that of the counts."""
+        return self.error / 2.0
+
+    def checked(self) -> Rule:
+        """The rule, or InputError; what games share (error, deltas) is checked by ``public``."""
+        for correction in self.corrections:
+            require_choice("correction", correction, CORRECTIONS)
+        require_choice("estimator", self.estimator, ESTIMATORS)
+        require_choice("calibration", self.calibration, CALIBRATIONS)
+        require_choice("combine", self.combine, COMBINATIONS)
+        tau = self.tau
+        require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
+        return self

@@ -1,0 +1,261 @@
+"""From what is proved to what is stated: verdict, measurements, diagnostics. Holds no records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from divulge.bounds.betting import BettingResult
+from divulge.data.features import Features
+from divulge.proof import measures, shown_shift
+from divulge.proof.controls import NO_CONTROLS, Controls
+from divulge.proof.corrections import Proof
+from divulge.proof.draw import Draw
+from divulge.proof.prepared import Prepared
+from divulge.result import Bound, Result, Verdict, floor_to
+from divulge.shift import sensitivity as sensitivity_
+from divulge.text import rounding
+
+ROBUST_ODDS = 2.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known before the audit."""
+
+    game: str
+    drawn: Draw
+    features: Features
+    """Of the trials."""
+    score_names: tuple[str, ...]
+    pools: tuple[int, int]
+    """Members and non-members that there are to draw from."""
+    error: float
+    provenance: Mapping[str, Any]
+    reads_text: bool = False
+    """Whether the model reads a text, which features describe in part only."""
+    counted: Mapping[str, Any] = field(default_factory=dict)
+    """More about the trials, and below more diagnostics."""
+    diagnostics: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def undecided(
+    game: str,
+    reason: str,
+    *,
+    trials: Mapping[str, Any] | None = None,
+    diagnostics: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Result:
+    """The honest verdict where nothing can be proved: the same in every game."""
+    return Result(
+        game=game,
+        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
+        bounds=(),
+        trials=trials or {},
+        diagnostics=diagnostics or {},
+        provenance=provenance or {},
+    )
+
+
+def no_conclusion(context: Context, reason: str) -> Result:
+    """Nothing can be proved from these trials."""
+    return undecided(
+        context.game,
+        reason,
+        trials=_trials(context, None),
+        diagnostics={"draw": context.drawn.described(), **context.diagnostics},
+        provenance=context.provenance,
+    )
+
+
+def state(context: Context, proof: Proof, around: Controls = NO_CONTROLS) -> Result:
+    """Verdict, measurements and diagnostics of a proof and what was computed around it."""
+    prepared, control = proof.prepared, around.reference
+    pure = headline_epsilon(proof.bounds)
+    curve = sensitivity_.sensitivity(pure)
+    verdict = _verdict(context, proof, curve.gamma_star, control)
+    if around.unheard:
+        verdict = replace(verdict, robust=False, reasons=(*verdict.reasons, around.unheard))
+    bounds = proof.bounds + ((around.resampled.bound,) if around.resampled is not None else ())
+    if verdict.status == "cannot conclude":  # no verdict rests on them
+        bounds = tuple(replace(bound, headline=False) for bound in bounds)
+    counted = measures.roc_counts(prepared.raw, prepared.truth)
+    diagnostics: dict[str, Any] = {
+        "overlap": shown_shift.overlap(proof),
+        "balance": shown_shift.balance(context.features, proof),
+        "roc": measures.drawn_roc(counted, prepared.truth.size, proof.bounds),
+        "sensitivity": {
+            "gamma": curve.gamma,
+            "epsilon": curve.epsilon,
+            "gamma_star": curve.gamma_star,
+        },
+        "draw": context.drawn.described(),
+        **context.diagnostics,
+    }
+    if proof.bet is not None:
+        diagnostics["wealth"] = wealth(proof.bet)
+    if around.resampled is not None:
+        diagnostics["bootstrap"] = around.resampled.diagnostics
+    if prepared.c_lb is not None:
+        diagnostics["blind"] = {"c_lb": prepared.c_lb, "sees": "the record, not the model"}
+    if control is not None:
+        diagnostics["negative_control"] = {"epsilon": control}
+    if prepared.quality:
+        diagnostics["nuisance"] = prepared.quality
+    return Result(
+        game=context.game,
+        verdict=verdict,
+        bounds=bounds,
+        measurements=_measurements(proof, counted, curve.gamma_star, pure, control),
+        trials=_trials(context, proof),
+        diagnostics={k: v for k, v in diagnostics.items() if v is not None},
+        provenance=context.provenance,
+    )
+
+
+def wealth(bet: BettingResult, proved: Callable[[float], float] | None = None) -> dict[str, Any]:
+    """How the wealth of the bets grew, and the bound that it proved at each step."""
+    revealed, running = bet.running_bound()
+    return {
+        "trials": revealed,
+        "wealth": bet.wealth,
+        "epsilon": running if proved is None else [proved(float(e)) for e in running],
+        "goal": 1.0 / bet.error,
+    }
+
+
+def headline_epsilon(bounds: tuple[Bound, ...]) -> float:
+    """The largest headline bound on epsilon: the figure for the sensitivity curve."""
+    values = [b.value for b in bounds if b.headline and b.parameter == "epsilon"]
+    return max(values, default=0.0)
+
+
+def leaking(bounds: Sequence[Bound]) -> list[Bound]:
+    """Headline bounds that are above 0 as they are printed."""
+    return [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
+
+
+def _verdict(context: Context, proof: Proof, gamma_star: float, control: float | None) -> Verdict:
+    found = leaking(proof.bounds)
+    sure = rounding.confidence(context.error)
+    if not found:
+        sentence = nothing_proved(context.error)
+        reasons = _reasons(context, proof.prepared, None, control)
+        return Verdict("no evidence", False, sentence, tuple(reasons))
+    if control:
+        sentence = (
+            "Nothing can be concluded: a model that never saw the members shows a leak as well, so "
+            "the features do not account for the shift."
+        )
+        reasons = _reasons(context, proof.prepared, None, control)
+        return Verdict("cannot conclude", False, sentence, tuple(reasons))
+    listed = findings_in_words(found)
+    sentence = f"The model gives away its members: with {sure} confidence, {listed}."
+    reasons = _reasons(context, proof.prepared, gamma_star, control)
+    return Verdict("leak", not reasons, sentence, tuple(reasons))
+
+
+def nothing_proved(error: float) -> str:
+    """The verdict where no bound is above 0."""
+    return (
+        f"No evidence of a leak: with {rounding.confidence(error)} confidence nothing above zero "
+        "could be proved. This is not a proof of privacy."
+    )
+
+
+def weak_odds(gamma_star: float) -> str | None:
+    """Why a finding is fragile if a small unmeasured shift would explain it away."""
+    if gamma_star >= ROBUST_ODDS:
+        return None
+    return (
+        f"An unmeasured shift with an odds ratio of {rounding.at_least(gamma_star, 2)} would "
+        f"explain the finding away; robust needs at least {ROBUST_ODDS:g}."
+    )
+
+
+def findings_in_words(bounds: Sequence[Bound]) -> str:
+    """The proven bounds as a list in words, rounded down."""
+    parts = []
+    for b in bounds:
+        name = b.parameter if b.delta is None else f"epsilon at delta {rounding.exact(b.delta)}"
+        parts.append(f"{name} is at least {rounding.at_least(b.value)}")
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _reasons(
+    context: Context, prepared: Prepared, gamma_star: float | None, control: float | None
+) -> list[str]:
+    """Why a finding is fragile."""
+    reasons = []
+    if context.reads_text and control is None and gamma_star is not None:
+        reasons.append(
+            "Features describe a text in part only, and a model that knows such text better than "
+            "they do looks like one that remembers. Give the score of a model of such text that "
+            "never saw the members (--reference-score)."
+        )
+    if prepared.c_lb is None:
+        reasons.append(prepared.unchecked)
+    weak = None if gamma_star is None else weak_odds(gamma_star)
+    if weak is not None:
+        reasons.append(weak)
+    if prepared.c_lb:
+        reasons.append(
+            "A baseline that does not see the model beats the propensities by "
+            f"{rounding.short(prepared.c_lb)} in log-odds: some shift is left."
+        )
+    if control:
+        reasons.append(
+            "A reference model that never saw the members shows an epsilon of "
+            f"{rounding.short(control)}: residual confounding."
+        )
+    return reasons
+
+
+def _measurements(
+    proof: Proof, counted: measures.Roc, gamma_star: float, epsilon: float, control: float | None
+) -> dict[str, Any]:
+    prepared = proof.prepared
+    out: dict[str, Any] = {
+        "auc": counted.area(),
+        "gamma_star": gamma_star,
+    }
+    out["tpr_at_fpr"] = {
+        f"{r:g}": rate for r, rate in zip(measures.FPRS, counted.tpr(measures.FPRS), strict=True)
+    }
+    if prepared.trim is not None:
+        out["auc_of_residual_score"] = measures.auc(
+            prepared.score[prepared.tail], prepared.truth[prepared.tail]
+        )
+        out["allowance_epsilon"] = prepared.allowance
+        out["allowance_mu"] = prepared.allowance_mu
+    if prepared.c_lb is not None:
+        out["c_lb"] = prepared.c_lb  # part of the allowance: the headline is already less by it
+        out["epsilon_tilde"] = epsilon
+    if control is not None:
+        out["negative_control_epsilon"] = control
+    if proof.counts is not None:
+        out["guesses"] = proof.counts.guesses
+        out["correct_guesses"] = proof.counts.correct
+    return out
+
+
+def _trials(context: Context, proof: Proof | None) -> dict[str, Any]:
+    truth = context.drawn.truth
+    out: dict[str, Any] = {
+        "members": int((truth > 0).sum()),
+        "nonmembers": int((truth < 0).sum()),
+        "pool_members": context.pools[0],
+        "pool_nonmembers": context.pools[1],
+        "scores": list(context.score_names),
+        "features": len(context.features.names),
+        **context.counted,
+    }
+    if proof is not None:
+        out["kept"] = int(proof.kept.size)
+        if proof.counts is not None:
+            out["counted"] = proof.counts.trials
+        if proof.bet is not None:
+            out["revealed"] = proof.bet.trials
+    return out
