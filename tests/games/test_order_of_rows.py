@@ -217,7 +217,7 @@ def test_synthetic():
 
 def test_canaries():
     named = TABLE.assign(id=[f"r{i}" for i in range(ROWS)])
-    options = {"count": 60, "features": "x_*", "id": "id", "rng": 5}
+    options = {"count": 60, "features": "x_*", "id": "id", "seed": 5}
     plans = [divulge.canaries.plan(t, **options) for t in (named, shuffled(named))]
     assert plans[0].ids == plans[1].ids
     assert plans[0].included == plans[1].included

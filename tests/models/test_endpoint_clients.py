@@ -133,6 +133,6 @@ def test_mlflow_scoring_server(mlflow_server, iris):
     with pytest.raises(InputError, match="400 Bad Request"):
         model.ask(records.select(records.columns[:2]))
     frame = x.assign(label=y, member=np.arange(len(x)) % 2)
-    options = {"features": list(x.columns), "label": "label", "rng": 1}
+    options = {"features": list(x.columns), "label": "label", "seed": 1}
     remote = divulge.membership(frame, model=model, **options)
     assert remote.to_json() == divulge.membership(frame, model=classifier, **options).to_json()
