@@ -1,6 +1,6 @@
-"""Where a label audit goes wrong: four targets that leak nothing, and what is claimed of them.
+"""Where a label audit goes wrong: five targets that leak nothing, and what is claimed of them.
 
-    python experiments/label_limits.py [--runs 4]
+    python experiments/label_limits.py [--runs 4] [--only held-out]
 
 - *hidden knowledge*: the target knows waves, products and steps of eight columns; the audit is
   given some of these columns, and no held-out records.
@@ -8,6 +8,8 @@
   records.
 - *unsure of its own*: the target is less sure of its training records than of others, though it
   never saw a label; the audit is given held-out records.
+- *held-out*: the target knows the labels of the training records' population given the record,
+  which are not those of the held-out records (see ``divulge.selftest.populations``).
 - *copies*: every person stands in the table several times; the proxy is exact, the target is noise.
 
 Every claim above 0 is false. Prints a table of them.
@@ -16,7 +18,9 @@ Every claim above 0 is false. Prints a table of them.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -29,6 +33,7 @@ from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
 from divulge.proof.rule import Rule
 from divulge.result import Result
+from divulge.selftest.populations import HELD_OUT, Population
 from divulge.shift.pooling import log_probabilities
 
 RECORDS = 4000
@@ -97,6 +102,12 @@ def parity(smooth: float, hidden: float, seed: int) -> Result:
     return audit_records(records, Rule(repetitions=3), seed=seed, compare=False)
 
 
+def another_population(kind: str, training: int, outside: int, seed: int) -> Result:
+    """Held-out records whose labels given the record, or whose x, are others."""
+    records = Population(kind).sample(training, outside, np.random.default_rng(seed))
+    return audit_records(records, Rule(repetitions=5), seed=seed, compare=False)
+
+
 def _largest(result: Result) -> float:
     found = (b.value for b in result.headline() if b.parameter == "epsilon")
     return max(found, default=0.0)
@@ -105,8 +116,12 @@ def _largest(result: Result) -> float:
 def main() -> None:
     """Run every world, print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=4, help="Audits per row (copies: 15 times).")
-    runs = parser.parse_args().runs
+    parser.add_argument(
+        "--runs", type=int, default=4, help="Audits per row (copies: 15 times, held-out: 3 times)."
+    )
+    parser.add_argument("--only", default="", help="Only targets whose name contains this text.")
+    given = parser.parse_args()
+    runs = given.runs
     worlds: list[tuple[str, Callable[[int], Result], int]] = [
         ("hidden knowledge, all 8 columns", lambda s: hidden_knowledge(range(8), s), runs),
         ("hidden knowledge, columns 0, 1, 3", lambda s: hidden_knowledge((0, 1, 3), s), runs),
@@ -119,6 +134,10 @@ def main() -> None:
         ("copies, each person 3 times", lambda s: copies(3, s), 15 * runs),
         ("copies, each person 10 times", lambda s: copies(10, s), 15 * runs),
     ]
+    for kind, (training, outside) in itertools.product(HELD_OUT, ((1000, 500), (2000, 2000))):
+        audit = partial(another_population, kind, training, outside)
+        worlds.append((f"held-out, {training} + {outside}: {kind}", audit, 3 * runs))
+    worlds = [world for world in worlds if given.only in world[0]]
     console = Console(width=100)
     table = Table(title="Nothing leaks: headline claims at error 0.05")
     for name in ("target", "false claims", "largest epsilon", "called robust", "undecided"):

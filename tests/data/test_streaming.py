@@ -301,11 +301,11 @@ def test_compact_orders_are_the_usual_ones():
 
 
 def test_slices_change_nothing_but_rounding(monkeypatch):
-    from divulge import trials
+    from divulge import types
 
     table = scores(4000)
     whole = json.loads(membership(table, score="loss").dumps())
-    monkeypatch.setattr(trials, "AT_ONCE", 777)
+    monkeypatch.setattr(types, "AT_ONCE", 777)
     sliced = json.loads(membership(table, score="loss").dumps())
     assert [b["value"] for b in sliced["bounds"]] == pytest.approx(
         [b["value"] for b in whole["bounds"]]

@@ -132,9 +132,6 @@ def test_deductions_only_lower_a_bound():
     assert priors.proved_epsilon(0.1) == 0.0
     assert 0.0 < priors.proved_mu(1.0) < 0.9
     assert priors.proved_mu(0.2) == 0.0
-    wider = replace(priors, allowance=0.5)
-    assert wider.proved_epsilon(1.2) == pytest.approx(0.63)
-    assert wider.proved_mu(1.0) < priors.proved_mu(1.0)
     exact = value_prior.vouched(some, some, index, index)
     assert (exact.proved_epsilon(1.2), exact.proved_mu(0.3)) == (1.2, pytest.approx(0.3))
 
@@ -150,15 +147,34 @@ def test_the_corrected_proxy_is_nearer_to_the_truth():
     assert np.abs(found - truth)[tail].mean() < 0.5 * np.abs(proxy - truth)[tail].mean()
 
 
+def test_models_of_a_value_are_fitted_without_weights(monkeypatch):
+    """With weights, even equal ones, the bins of boosting take ten times as long as its trees."""
+    given = []
+
+    class Spy(students.Sized):
+        def fit(self, *args, **kwargs):
+            given.append(kwargs.get("sample_weight"))
+            return super().fit(*args, **kwargs)
+
+    monkeypatch.setattr(students, "Sized", Spy)
+    table = drawn(400)
+    head, tail = np.arange(300), np.arange(300, 400)
+    rng = np.random.default_rng(0)
+    students.fit_values(table.codes, logs(table)[1], table.features, head, tail, rng)
+    assert given == [None] * (students.FOLDS + 1)
+
+
 @pytest.mark.parametrize("how", ["blind", "held-out"])
 def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     """Give every record of the tail another value: priors, evidence and threshold stay."""
-    table = drawn(1600, epsilon=2.0, tau=0.05)
+    rng = np.random.default_rng(0)
+    table = NoisyLabels(epsilon=2.0, tau=0.05).sample(1600, rng, trained=1200)
     target, proxy = logs(table)
     head, tail, outside = np.arange(600), np.arange(600, 1200), np.arange(1200, 1600)
 
     def planned(codes):
         rng = np.random.default_rng(5)
+        beyond = None
         if how == "blind":
             rows = slice(0, 1200)
             priors = value_prior.blind(
@@ -178,10 +194,12 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
                 error=0.05,
                 rng=rng,
             )
-            priors = value_prior.first(priors, 1200)
+            priors = value_prior.parted(priors, 1200)
+            rest = priors.beyond
+            beyond = value_score("llr", target[1200:], rest.expected, rest.log_proxy)
         score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
         return priors, replay.plan(
-            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6)
+            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6), beyond=beyond
         )
 
     swapped = table.codes.copy()
@@ -192,6 +210,7 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     assert np.array_equal(plan.bets.evidence, again.bets.evidence)
     assert plan.share == again.share
     assert np.any(plan.bets.evidence != 0.0)
+    assert (plan.strangers is None) == (how == "blind")
 
 
 def misfit_of(table, log_odds, *more):
@@ -207,32 +226,9 @@ def test_a_blind_baseline_finds_a_prior_that_is_wrong():
     table = drawn(6000, tau=0.2)
     _, proxy = logs(table)
     off = log_probabilities(table.truth) - proxy
-    assert misfit_of(table, np.zeros_like(proxy)).proved > 0.1
-    assert misfit_of(table, off).proved == 0.0
-    told = misfit_of(table, np.zeros_like(proxy), off)
-    assert told.allowance > np.median(np.abs(off))
-    assert misfit_of(table, off).allowance < 0.1
-
-
-@pytest.mark.parametrize("error", [0.0, 0.4])
-def test_the_allowance_covers_an_error_of_known_size_and_shrinks_to_it(error):
-    """Trials whose log-odds are off by ``error`` times a direction of size 1."""
-    rng = np.random.default_rng(9)
-    uppers = {}
-    for records in (1000, 16_000):
-        found = []
-        for _ in range(40):
-            t = rng.choice([-1.0, 1.0], size=(2, records))
-            odds = np.exp(error * t[0])  # own values come by D / D', drawn ones evenly
-            keep = rng.random(records) < odds / np.exp(error)
-            found.append(
-                misfit.upper_error(t[0][keep], t[1][keep], *np.zeros((2, int(keep.sum()))), 4.0)
-            )
-        uppers[records] = np.array(found)
-    truth = np.log(2 * np.exp(error) / (np.exp(error) + np.exp(-error)))
-    assert (uppers[1000] >= truth - 1e-9).mean() >= 0.85
-    assert np.mean(uppers[16_000]) < np.mean(uppers[1000])
-    assert np.mean(uppers[16_000]) < error + 0.06
+    assert misfit_of(table, np.zeros_like(proxy)) > 0.1
+    assert misfit_of(table, off) == 0.0
+    assert misfit_of(table, np.zeros_like(proxy), off) > 0.1
 
 
 def test_a_value_that_the_head_never_saw_is_no_crash():

@@ -116,7 +116,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "c_lb not deducted",
         "divulge.shift.value_prior:Priors.proved_epsilon",
-        "epsilon - self.off",
+        "epsilon - self.c_lb",
         "epsilon",
         ("blind baseline",),
         cheap=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mutating import Mutation
 
 _B = "divulge.bounds."
+_P = "divulge.posterior."
 _COUNTING = _B + "counting:"
 _CHECK = ("randomised response at the edge",)
 _RECURSION = ("recursion mu | worst", "recursion epsilon | ")
@@ -264,21 +265,21 @@ IN_BOUNDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "posterior with a prior of a tenth of the variance",
-        _B + "priors:EpsilonPrior.log_density",
+        _P + "priors:EpsilonPrior.log_density",
         "0.5 * e**2 / self.scale",
         "5.0 * e**2 / self.scale",
         ("posterior of epsilon",),
     ),
     Mutation(
         "posterior that counts every row twice",
-        _B + "likelihood:Gains.pairs",
+        _P + "likelihood:Gains.pairs",
         "total += part",
         "total += 4.0 * part",
         ("posterior of",),
     ),
     Mutation(
         "correlated counts taken as independent",
-        _B + "correlated:CorrelatedGrowth.__init__",
+        _P + "correlated:CorrelatedGrowth.__init__",
         "1.0 + (counts[:, 1::2] - 1.0) * tau",
         "1.0 + 0.0 * counts[:, 1::2]",
         ("correlated counts",),
@@ -286,7 +287,7 @@ IN_BOUNDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "no error among correlated decisions, as if independent",
-        _B + "correlated:log_none",
+        _P + "correlated:log_none",
         "scale = (1.0 - tau)",
         "scale = (1.0 - 0.0 * tau)",
         ("correlated counts",),

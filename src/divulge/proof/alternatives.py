@@ -6,7 +6,7 @@ together. Replays are combined by their e-values and p-values (``bounds/repeated
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Alternatives:
     own: Index = field(repr=False)
     priors: Priors = field(repr=False)
     """What the record alone says of each value, and which records are learned from."""
+    beyond: Array | None = field(default=None, repr=False)
+    """Scores of held-out records, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,18 @@ def replayed(
 ) -> Replayed:
     """Learn on the head, flip the coins over the tail, bet and count."""
     plan = replay.plan(
-        trials.own, trials.score, trials.priors, error=rule.half, rng=rng, tau=rule.tau or 0.0
+        trials.own,
+        trials.score,
+        trials.priors,
+        error=rule.half,
+        rng=rng,
+        tau=rule.tau or 0.0,
+        beyond=trials.beyond,
     )
+    if plan.strangers is not None:
+        known = {"known_share": float(plan.strangers.shares.min())}
+        quality = {**trials.priors.quality, **known}
+        trials = replace(trials, priors=replace(trials.priors, quality=quality))
     played = replay.play(plan, rule.repetitions, rng, progress)
 
     def advance(done: int, of: int) -> None:

@@ -18,6 +18,7 @@ from divulge.bounds.choice import least
 from divulge.bounds.guessing import Counts
 from divulge.bounds.repeated import Bets, Replay
 from divulge.shift.balance import keep_probabilities
+from divulge.shift.strangers import Strangers, compare, unexplained
 from divulge.shift.value_prior import Priors
 from divulge.shift.value_trials import flipped_trials, shuffled_trials
 from divulge.types import Array, Index, Progress
@@ -42,6 +43,8 @@ class Stakes:
 
     It was chosen from scores, which is paid for (``bounds/choice.py``).
     """
+    strangers: Strangers | None = None
+    """How much of the evidence could be knowledge, by what the target says of held-out records."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,49 @@ def plan(
     error: float,
     rng: np.random.Generator,
     tau: float = 0.0,
+    beyond: Array | None = None,
 ) -> Stakes:
-    """Learn on the head what a score is worth, and which share of the trials is worth a guess."""
+    """Learn on the head what a score is worth, and which share of the trials is worth a guess.
+
+    ``beyond`` are the scores of the held-out records.
+    """
     inside = priors.inside
     rows, value, truth = shuffled_trials(codes, priors.proxy, priors.head, rng)
     chosen = np.flatnonzero(inside[rows, value])[:MOST_TAUGHT]
     rows, value, truth = rows[chosen], value[chosen], truth[chosen]
     tail = priors.tail
+    other = None if priors.other is None else priors.other[tail]
     evidence = np.zeros((tail.size, score.shape[1]))
-    share = 0.0
+    share, strangers = 0.0, None
     if truth.size >= _FEWEST and np.unique(truth).size == 2:
         teach = learning.stacked(score[rows, value][:, None], truth, priors.log_odds[rows, value])
         evidence = _on_all_values(teach, score[tail])
-        share = _share(codes, score, priors, teach, error, tau, rng)
-    other = None if priors.other is None else priors.other[tail]
-    bets = Bets(*priors.settle(evidence, priors.log_odds[tail], other))
-    return Stakes(codes[tail], np.cumsum(priors.proxy[tail], axis=1), bets, priors.trim, share)
+        if beyond is not None and priors.beyond is not None:
+            strangers = compare(
+                priors.settle(evidence, priors.log_odds[tail], other)[0],
+                priors.beyond.settle(
+                    _on_all_values(teach, beyond), priors.beyond.log_odds, priors.beyond.other
+                )[0],
+            )
+        share = _share(codes, score, priors, teach, strangers, error, tau, rng)
+    bets = Bets(*_settle(priors, strangers, evidence, priors.log_odds[tail], other))
+    total = np.cumsum(priors.proxy[tail], axis=1)
+    return Stakes(codes[tail], total, bets, priors.trim, share, strangers)
+
+
+def _settle(
+    priors: Priors,
+    strangers: Strangers | None,
+    evidence: Array,
+    log_odds: Array,
+    other: Array | None,
+) -> tuple[Array, Array]:
+    """What is left to bet on all values of some records, and the prior to bet against."""
+    evidence, prior = priors.settle(evidence, log_odds, other)
+    if strangers is None:
+        return evidence, prior
+    evidence, prior = unexplained(evidence, prior, strangers.share(evidence))
+    return np.where(np.abs(prior) <= priors.trim, evidence, 0.0), prior
 
 
 def play(
@@ -140,16 +170,18 @@ def _share(
     score: Array,
     priors: Priors,
     teach: learning.Predict,
+    strangers: Strangers | None,
     error: float,
     tau: float,
     rng: np.random.Generator,
 ) -> float:
     """Rehearse the game on the head: the share of guesses with the largest expected bound."""
     rows, value, truth = flipped_trials(codes, priors.proxy, priors.head, rng)
-    other = None if priors.other is None else priors.other[rows, value]
-    evidence, prior = priors.settle(
-        teach(score[rows, value][:, None]), priors.log_odds[rows, value], other
+    other = None if priors.other is None else priors.other[rows]
+    settled = _settle(
+        priors, strangers, _on_all_values(teach, score[rows]), priors.log_odds[rows], other
     )
+    evidence, prior = (np.take_along_axis(s, value[:, None], axis=1)[:, 0] for s in settled)
     keep = np.abs(prior) <= priors.trim
     keep &= rng.random(rows.size) < keep_probabilities(truth, prior)
     if not keep.any():

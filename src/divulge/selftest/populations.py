@@ -3,7 +3,8 @@
 In every row without an epsilon the target knows the distribution of the label given the record and
 saw no label, so every claim is false. *Blind*: the target knows what no student learns (parity,
 waves). *Held-out*: the held-out records have other labels given the record than the training
-records (shares, a slope, an interaction), or another distribution of x with the same labels.
+records (shares, a slope, an interaction, a product of three that learners miss, a corner), or
+another distribution of x with the same labels, or both (far x).
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from divulge.shift.pooling import log_probabilities
 from divulge.types import Array
 
 BLIND = ("parity", "parity beside a line", "waves")
-HELD_OUT = ("labels 50% and 62%", "labels 50% and 70%", "slope", "interaction", "other x", "same")
+SEEN = ("labels 50% and 62%", "labels 50% and 70%", "slope", "interaction", "other x", "same")
+UNSEEN = ("product of three", "corner", "far x")
+HELD_OUT = SEEN + UNSEEN
 SHARE = 0.02
 REPLAYS = 5
 
@@ -34,6 +37,8 @@ class Population:
 
     kind: str
     epsilon: float = 0.0
+    proxy: float = 0.8
+    """How much of the log-odds' line the proxy knows."""
 
     @property
     def name(self) -> str:
@@ -48,11 +53,13 @@ class Population:
         x = rng.standard_normal((size, 8))
         if self.kind == "other x":
             x[held] = 0.7 * x[held] + np.array([0.8, -0.5, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
+        if self.kind == "far x":  # one in ten held-out records lies where the labels differ
+            x[:, 0] = np.where(held & (rng.random(size) < 0.8), -np.abs(x[:, 0]), x[:, 0])
         line, known = self._log_odds(x)
         codes = (rng.random(size) < expit(np.where(held, line, known))).astype(np.intp)
         noisy = np.where(rng.random(size) < expit(self.epsilon), codes, 1 - codes)
         told = np.where(held, 0.0, self.epsilon * (2.0 * noisy - 1.0))
-        target, proxy = (_two(expit(v)) for v in (known + told, 0.8 * line))
+        target, proxy = (_two(expit(v)) for v in (known + told, self.proxy * line))
         return Records(
             codes=codes,
             classes=("0", "1"),
@@ -81,6 +88,13 @@ class Population:
             return line, line + 0.7 * x[:, 3]
         if self.kind == "interaction":
             return line, line + 0.7 * np.sign(x[:, 3] * x[:, 4])
+        product = np.sign(x[:, 3] * x[:, 4] * x[:, 5])
+        if self.kind == "product of three":
+            return line, line + 0.8 * product
+        if self.kind == "corner":
+            return line, line + 1.5 * ((x[:, 0] > 0.3) & (x[:, 1] > 0.0))
+        if self.kind == "far x":
+            return 0.5 * line, 0.5 * line + product * (x[:, 0] > 0.0)
         return line, line
 
 
@@ -115,6 +129,8 @@ def cases() -> Iterator[Case]:
         for parameter in ("epsilon", "mu"):
             yield _case(Population(kind), 600, 600, parameter, quick="70%" in kind)
             yield _case(Population(kind), 2000, 2000, parameter)
+    for kind in UNSEEN:
+        yield _case(Population(kind), 2000, 500, "epsilon")
     yield _case(Population("same"), 1000, 200, "epsilon")  # too few: the audit is blind
     yield _case(Population("labels 50% and 70%"), 1000, 200, "epsilon")
     yield _case(Population("same", 2.0), 2000, 2000, "epsilon")

@@ -16,6 +16,8 @@ from divulge import bounds
 from divulge.bounds import guessing
 from divulge.errors import CannotConclude
 from divulge.mechanisms import Mechanism
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
 from divulge.shift import balance
 from divulge.trials import Trials
 
@@ -210,6 +212,20 @@ def _union(target: guessing.Target) -> Run:
     return run
 
 
+def _proof(correction: str, parameter: str) -> Run:
+    """The way every game goes, with the true prior log-odds."""
+
+    def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
+        rule = Rule((), 2.0 * error, (correction,))  # half of it goes to bets, half to counts
+        try:
+            proof = prove(trials, rule, rng)
+        except CannotConclude:
+            return 0.0
+        return max(b.value for b in proof.bounds if b.headline and b.parameter == parameter)
+
+    return run
+
+
 _MU, _PURE, _APPROXIMATE = guessing.Target(None), guessing.Target(0.0), guessing.Target(DELTA)
 _LARGER = guessing.Target(LARGER_DELTA)
 
@@ -231,6 +247,8 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("betting, bold bets given", "epsilon", betting_bold, 0.0, prior=True),
         Procedure("betting, noise columns", "epsilon", betting_noise, 0.0),
         Procedure("betting, coarse grid", "epsilon", betting_coarse, 0.0),
+        Procedure("proof mu", "mu", _proof("balanced", "mu"), prior=True),
+        Procedure("proof epsilon", "epsilon", _proof("prior", "epsilon"), 0.0, prior=True),
         Procedure("calibrated guesses mu", "mu", _calibrated(_MU)),
         Procedure("calibrated guesses epsilon", "epsilon", _calibrated(_APPROXIMATE), DELTA),
         Procedure("calibrated, larger delta", "epsilon", _calibrated(_LARGER), LARGER_DELTA),

@@ -21,6 +21,7 @@ import numpy as np
 from divulge.bounds.bins import Binned
 from divulge.shift.pooling import Pooled, fit_pool, log_probabilities, one_hot
 from divulge.types import Array, Index
+from divulge.work.threads import Sized
 
 FOLDS = 3
 FIT_PAIRS = 120_000
@@ -131,10 +132,9 @@ def fit_values(
     for fit_on, out in [*_splits(head, fold), *([(head, tail)] if tail.size else [])]:
         fit_on = fit_on[: max(FEWEST_FIT, 2 * FIT_RECORDS // classes)]
         seed = int(rng.integers(2**31))
-        one_each = np.ones(fit_on.size)
         models = [
-            _linear(shown[fit_on], codes[fit_on], one_each),
-            _boosted(shown[fit_on], codes[fit_on], one_each, rounds, seed, leaves=16),
+            _linear(shown[fit_on], codes[fit_on], None),
+            _boosted(shown[fit_on], codes[fit_on], None, rounds, seed, leaves=16),
         ]
         for own, model in zip(predicted, models, strict=True):
             own[out] = model(shown[out], classes)
@@ -163,7 +163,7 @@ def _weighted_pairs(shown: Array, log_target: Array) -> tuple[Array, Index, Arra
 _Predict = Callable[[Array, int], Array]
 
 
-def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
+def _linear(shown: Array, codes: Index, weight: Array | None) -> _Predict:
     from sklearn.linear_model import LogisticRegression
 
     centre, scale = shown.mean(axis=0), shown.std(axis=0)
@@ -176,7 +176,7 @@ def _linear(shown: Array, codes: Index, weight: Array) -> _Predict:
 
 
 def _boosted(
-    shown: Array, codes: Index, weight: Array, rounds: int, seed: int, leaves: int
+    shown: Array, codes: Index, weight: Array | None, rounds: int, seed: int, leaves: int
 ) -> _Predict:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -191,11 +191,15 @@ def _boosted(
         early_stopping=False,
         random_state=seed,
     )
-    model = Binned(boosting).fit(shown, codes, sample_weight=weight)
+    model: Any
+    if weight is None:
+        model = Sized(boosting).fit(shown, codes)
+    else:
+        model = Binned(boosting).fit(shown, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, x, classes)
 
 
-def _constant(codes: Index, weight: Array) -> _Predict:
+def _constant(codes: Index, weight: Array | None) -> _Predict:
     def predict(x: Array, classes: int) -> Array:
         share = np.bincount(codes, weights=weight, minlength=classes)
         return np.tile(log_probabilities(share[None] / share.sum()), (len(x), 1))

@@ -21,7 +21,6 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from divulge.shift import misfit, students
-from divulge.shift.value_trials import draw_values
 from divulge.types import Array, Index, Progress
 
 EXACT = "the proxy is the distribution of the value given the record"
@@ -31,10 +30,9 @@ BLIND = (
     "form that the student learns, and the log-odds of the corrected proxy are right to within c_lb"
 )
 HELD_OUT = (
-    "given what the record shows, the values of held-out and training records have one "
-    "distribution (to within the allowance); without their values the target would not speak less "
-    "surely of the training records than of the held-out ones; and where it remembers, the truth "
-    "lies between what it says and what the record alone says"
+    "without their values the target would speak of the training records as of the held-out ones, "
+    "or more surely; and given what the record shows, the values of both have one distribution, "
+    "but for records of which the target speaks as of strangers"
 )
 LEAST_EXPLAINED = 0.8
 """Blind claims need a student that explains at least this share of what its target says."""
@@ -94,22 +92,17 @@ class Priors:
     assumption: str
     c_lb: float = 0.0
     """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
-    allowance: float = 0.0
-    """What the prior log-odds may be wrong by: deducted instead where it is larger."""
     shift: float = 0.0
     """What is proved of the difference between the values of training and held-out records."""
     explained: float = 1.0
     """Share of what the target says beyond a constant that its student explains."""
     other: Array | None = field(default=None, repr=False)
     """A second opinion on the log-odds: a bet must beat both."""
+    beyond: Priors | None = field(default=None, repr=False)
+    """The same of the held-out records, which follow the training records."""
     unlearned: Unlearned = NOTHING
     """What the student may have missed of the target's knowledge: deducted as well."""
     quality: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def off(self) -> float:
-        """The error of the prior log-odds that is deducted."""
-        return max(self.c_lb, self.allowance)
 
     @property
     def followed(self) -> bool:
@@ -122,11 +115,11 @@ class Priors:
 
     def proved_epsilon(self, epsilon: float) -> float:
         """What is left of a bound on epsilon."""
-        return self.unlearned.less(max(0.0, epsilon - self.off), self.unlearned.epsilon)
+        return self.unlearned.less(max(0.0, epsilon - self.c_lb), self.unlearned.epsilon)
 
     def proved_mu(self, mu: float) -> float:
         """What is left of a bound on mu: ``sqrt(mu^2 - mu_c^2)``, as c composes as G_{mu_c}."""
-        shift = 2.0 * float(norm.ppf(expit(self.off)))
+        shift = 2.0 * float(norm.ppf(expit(self.c_lb)))
         left = math.sqrt(max(0.0, mu * mu - shift * shift))
         return self.unlearned.less(left, self.unlearned.mu)
 
@@ -179,7 +172,7 @@ def blind(
     advance("blind baseline")
     shown = students.record_features(log_proxy, features, student)
     prior = misfit.Prior(proxy, log_proxy, log_odds, shown, TRIM)
-    c_lb = misfit.misfit(codes, prior, head, tail, error, rng).proved
+    c_lb = misfit.misfit(codes, prior, head, tail, error, rng)
     unlearned = Unlearned.of(taught)
     explained = _explained(log_target, student)
     quality = {
@@ -240,11 +233,8 @@ def held_out(
     own = misfit.misfit(codes, knowing, outside, outside, error, rng)
     here, _ = students.fit_values(codes, alone, features, head, tail, rng)
     shift = misfit.misfit(codes, unknowing, head, tail, error, rng, here - alone)
-    folded, _ = students.fit_values(codes, alone, features, inside, inside[:0], rng)
-    among = misfit.allowance_along(codes, unknowing, inside, folded - alone, rng)
-    at_most = max(shift.allowance, among)
     weights = dict(zip(("proxy", "linear", "boosted", "target"), pool.weights, strict=True))
-    priors = Priors(
+    return Priors(
         log_proxy=log_proxy,
         proxy=proxy,
         log_odds=value - log_proxy,
@@ -253,55 +243,27 @@ def held_out(
         tail=tail,
         trim=FAR,
         assumption=HELD_OUT,
-        c_lb=max(own.proved, shift.proved),
-        shift=shift.proved,
+        c_lb=max(own, shift),
+        shift=shift,
         other=alone - log_proxy,
-    )
-    bettors = target_error(codes, log_target, priors, outside, rng)
-    return replace(
-        priors,
-        allowance=max(at_most, bettors),
-        quality={
-            "pool_weights": weights,
-            "allowance": max(at_most, bettors),
-            "shift_proved": shift.proved,
-            "shift_at_most": at_most,
-            "prior_error_at_most": bettors,
-        },
+        quality={"pool_weights": weights, "shift_proved": shift},
     )
 
 
-def target_error(
-    codes: Index, log_target: Array, priors: Priors, outside: Index, rng: np.random.Generator
-) -> float:
-    """What a bet on the target would wrongly gain on held-out records, where nothing can leak.
+def parted(priors: Priors, records: int) -> Priors:
+    """Of the first records, among which head and tail lie, with the rest beyond."""
 
-    The upper limit of the error of the settled prior along the target's own score.
-    """
-    assert priors.other is not None
-    drawn = draw_values(priors.proxy[outside], rng)
-    score, settled = [], []
-    for value in (codes[outside], drawn):
-        said = (log_target - priors.log_proxy)[outside, value]
-        _, prior = priors.settle(
-            np.sign(said), priors.log_odds[outside, value], priors.other[outside, value]
+    def part(rows: slice) -> Priors:
+        return replace(
+            priors,
+            log_proxy=priors.log_proxy[rows],
+            proxy=priors.proxy[rows],
+            log_odds=priors.log_odds[rows],
+            expected=priors.expected[rows],
+            other=None if priors.other is None else priors.other[rows],
         )
-        score.append(said)
-        settled.append(prior)
-    return misfit.upper_error(score[0], score[1], settled[0], settled[1], priors.trim)
 
-
-def first(priors: Priors, records: int) -> Priors:
-    """The first records only, among which head and tail lie."""
-    rows = slice(0, records)
-    return replace(
-        priors,
-        log_proxy=priors.log_proxy[rows],
-        proxy=priors.proxy[rows],
-        log_odds=priors.log_odds[rows],
-        expected=priors.expected[rows],
-        other=None if priors.other is None else priors.other[rows],
-    )
+    return replace(part(slice(0, records)), beyond=part(slice(records, None)))
 
 
 def split(records: int, share: float, rng: np.random.Generator) -> tuple[Index, Index]:

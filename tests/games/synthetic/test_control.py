@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from divulge.bounds import betting
-from divulge.games import synthetic
+from divulge.games.synthetic import play as synthetic
 from divulge.games.synthetic.control import ALIKE, Control, sight
 from divulge.games.synthetic.prepare import Work
 from divulge.result import Bound, Result, Verdict

@@ -47,9 +47,14 @@ class ValueAttack:
 
     def trials(self, codes: Index, log_target: Array, priors: Priors) -> Alternatives:
         """The scores of every value of the training records."""
-        own = log_target[: codes.size]
-        score = value_score(self.score, own, priors.expected, priors.log_proxy, self.power)
-        return Alternatives(score, codes, priors)
+        score = self._of(log_target[: codes.size], priors)
+        if priors.beyond is None:
+            return Alternatives(score, codes, priors)
+        beyond = self._of(log_target[codes.size :], priors.beyond)
+        return Alternatives(score, codes, priors, beyond)
+
+    def _of(self, log_target: Array, priors: Priors) -> Array:
+        return value_score(self.score, log_target, priors.expected, priors.log_proxy, self.power)
 
 
 def compared(

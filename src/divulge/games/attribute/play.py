@@ -216,7 +216,7 @@ def _prepare(
                 f"records' values: given what the records show, they are off by {priors.shift:.2f} "
                 "in log-odds at least. Give held-out records from the training records' population."
             )
-        priors = value_prior.first(priors, training)
+        priors = value_prior.parted(priors, training)
     else:
         priors = value_prior.blind(
             records.codes[:training],
