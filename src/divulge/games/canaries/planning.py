@@ -17,6 +17,7 @@ import numpy as np
 from divulge import __version__
 from divulge.data import content, tables
 from divulge.data.arranged import Rows, order_of
+from divulge.data.given import look_at
 from divulge.data.tables import Frame
 from divulge.data.writing import write_bytes
 from divulge.errors import InputError, require, require_choice, require_probability
@@ -248,10 +249,10 @@ def plan(
         "content_sha256": digest,
     }
     if reference is not None:
-        details["reference"] = tables.fingerprint(reference, tables.read(reference), "reference")
+        details["reference"] = look_at("the reference", reference).fingerprint()
     if len(gradients) > 0:
         details["gradients"] = [
-            tables.fingerprint(g, tables.read(g), f"gradients {k}") for k, g in enumerate(gradients)
+            look_at(f"gradients {k}", g).fingerprint() for k, g in enumerate(gradients)
         ]
     return Plan(
         ids=tuple(ids[r] for r in rows.tolist()),

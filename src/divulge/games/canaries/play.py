@@ -19,6 +19,7 @@ import numpy as np
 from divulge.attacks import scoring
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import tables
+from divulge.data.given import read_table
 from divulge.data.table_files import fill_table, require_table_name
 from divulge.data.tables import Frame
 from divulge.data.writing import Output, replacing_all, reserve
@@ -136,9 +137,9 @@ def audit(
     error``.
     """
     made = plan if isinstance(plan, Plan) else Plan.load(plan)
-    frame = tables.read(scores)
-    joined = _join(made, frame, score, id, lower_is_member, ignore_others)
-    inputs = [tables.fingerprint(scores, frame, "scores")]
+    table = read_table(SCORES, scores)
+    joined = _join(made, table.frame, score, id, lower_is_member, ignore_others)
+    inputs = [table.fingerprint()]
     if not isinstance(plan, Plan):
         inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
     diagnostics = {

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from divulge import __version__
 from divulge.data import tables
 from divulge.data.arranged import Rows, order_of, rows_named
+from divulge.data.given import read_table
 from divulge.data.table_files import require_table_name, write_table
 from divulge.errors import CannotConclude, InputError, require, require_probability
 from divulge.exposure import binary, exposed
@@ -201,8 +202,9 @@ def read_tables(
     data: Any, reference: Any, features: str | Sequence[str], id: str | None, drop_constant: bool
 ) -> Tables:
     """Read and check both tables; every error says what is wrong and where."""
-    frame, other = tables.read(data), tables.read(reference)
     where, there = "the data", "the reference"
+    given, beside = read_table(where, data), read_table(there, reference)
+    frame, other = given.frame, beside.frame
     if id is not None:
         tables.require_columns(frame, [id], where)
     patterns = [features] if isinstance(features, str) else list(features)
@@ -226,7 +228,7 @@ def read_tables(
             with rows_named(order):
                 _refuse_outside(own, theirs, flat)
             own, theirs = own.columns(~flat), theirs.columns(~flat)
-    inputs = (tables.fingerprint(data, frame, "data"), tables.fingerprint(reference, other, there))
+    inputs = (given.fingerprint(), beside.fingerprint(there))
     return Tables(own, theirs, _ids(frame, id, order), dropped, inputs)
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from divulge.bounds.closeness import RULES
-from divulge.data import tables
+from divulge.data.given import read_table
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require_choice, require_probability
 from divulge.games.public import provenance as provenance_of
 from divulge.games.public import public
@@ -80,27 +81,28 @@ def synthetic(
     engine = Engine(backend, n_jobs, address)
     require_probability("gamma", gamma, zero=True)
     require_choice("rule", rule, RULES)
-    frame = tables.read(members)
+    own = read_table("the table of members", members)
     columns = generated_.read_columns(
-        frame,
+        own.frame,
         features=_names(features),
         label=label,
         target=_names(target_loss),
         helper=_names(helper_loss),
         model=model,
     )
-    inputs = [tables.fingerprint(members, frame, "members")]
-    others: dict[str, tables.Frame] = {}
+    inputs = [own.fingerprint("members")]
+    others: dict[str, Frame] = {}
     for source, name in ((generated, "generated records"), (nonmembers, "real non-members")):
         if source is not None:
-            others[name] = tables.read(source)
-            inputs.append(tables.fingerprint(source, others[name], name))
+            found = read_table(name, source)
+            others[name] = found.frame
+            inputs.append(found.fingerprint())
     keys = {"members": inputs[0]["sha256"]}
     if model is not None and cache is not None and unnamed(handed(model), cache_key) is None:
         keys["model"] = identity(handed(model), cache_key)
     work = Work(keys, seed, pieces=Pieces.at(cache), progress=progress, engine=engine)
     material = generated_.gather(
-        frame,
+        own.frame,
         columns,
         generated=others.get("generated records"),
         nonmembers=others.get("real non-members"),
