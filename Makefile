@@ -78,7 +78,7 @@ clusters: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/work
 
 selftest: $(VENV)/.developing
-	$(BIN)/divulge selftest
+	$(BIN)/divulge selftest --n-jobs -1
 	$(BIN)/python -m pytest -m slow
 
 # Errors put into the code on purpose, in memory: which of them does the self-test convict?

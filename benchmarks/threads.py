@@ -64,7 +64,7 @@ def synthetic(rows: int) -> None:
 def canaries(rows: int) -> None:
     frame = records(rows)
     frame["id"] = np.arange(rows)
-    plan = divulge.canaries.plan(frame, count=rows // 2, features=FEATURES, id="id", rng=0)
+    plan = divulge.canaries.plan(frame, count=rows // 2, features=FEATURES, id="id", seed=0)
     chosen = plan.canaries(frame).to_native()
     scores = pd.DataFrame(
         {"id": [int(i) for i in chosen["id"]], "score": np.arange(len(chosen)) % 7.0}
@@ -84,7 +84,7 @@ def leakage(rows: int) -> None:
 def score(rows: int) -> None:
     frame = records(rows)
     learner = HistGradientBoostingClassifier(max_iter=200).fit(frame[FEATURES], frame["y"])
-    divulge.score(frame, model=learner, attacks=["loss"], features=FEATURES, label="y")
+    divulge.score(frame, model=learner, attack=["loss"], features=FEATURES, label="y")
 
 
 GAMES: dict[str, Callable[[int], None]] = {

@@ -25,6 +25,6 @@ with tempfile.TemporaryDirectory() as folder:
         nonmembers={"text": others},
         model=Source(folder),
         text="text",
-        score=["loss", "min_k"],
+        attack=["loss", "min_k"],
     )
     print(result.verdict.sentence)

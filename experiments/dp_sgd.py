@@ -275,7 +275,7 @@ def play(
         gradients=rehearse(data, setting, noise, seed) if strategy == "mahalanobis" else (),
         noise=noise * setting.clip / setting.batch,
         averaged=setting.batch,
-        rng=seed,
+        seed=seed,
     )
     rows = np.array(made.rows)
     outside = np.setdiff1d(np.arange(setting.records), rows)
@@ -285,7 +285,7 @@ def play(
     lines = []
     for attack in ATTACKS:
         table = {"row": rows, "score": scores[attack]}
-        result = canaries.audit(made, table, score="score", deltas=(DELTA,), rng=seed)
+        result = canaries.audit(made, table, score="score", deltas=(DELTA,), seed=seed)
         bound = {(b.parameter, b.delta): b.value for b in result.headline()}
         lines.append(
             {

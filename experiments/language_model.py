@@ -130,7 +130,7 @@ def audit(arm: str, table: Frame, third: Thirds) -> Result:
     rows = np.flatnonzero(first | second)
     shown = table[rows].to_arrow().append_column("member", pa.array(first[rows]))
     return membership(
-        shown, score=SCORES, features="x_*", text="text", reference_score="control_loss", rng=0
+        shown, score=SCORES, features="x_*", text="text", reference_score="control_loss", seed=0
     )
 
 
@@ -193,7 +193,7 @@ def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]
                 model=Source(str(place)),
                 references=[Source(str(public))],
                 text="text",
-                attacks=SCORES,
+                attack=SCORES,
                 cache=run.out / "pieces",
             )
         done = number

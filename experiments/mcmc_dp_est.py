@@ -165,7 +165,7 @@ def measured(algorithm: Algorithm, args: argparse.Namespace) -> tuple[Array, lis
             seed=args.seed + k,
             n_jobs=args.n_jobs,
             cache=args.out / "pieces",
-            name=name,
+            cache_key=name,
         )
         rows.append(list(found.row(TARGET).values()))
         for level, (x, n0, y, n1) in zip(found.levels, found.counts, strict=True):

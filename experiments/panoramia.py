@@ -157,7 +157,7 @@ def one_target(data: Data, name: str, seed: int, args: Any) -> Row:
             nonmembers=data.nonmembers,
             generator=args.generator,
             repeats=args.repeats,
-            rng=seed,
+            seed=seed,
             cache=args.cache,
         )
     return {
@@ -204,7 +204,7 @@ def text_rows(folder: Path, seed: int, args: Any) -> list[Row]:
             target_loss=["target_loss"] if args.one_loss else ["target_*"],
             helper_loss=[f"{who}_*" for who in ("helper", "reference", "public")],
             repeats=args.repeats,
-            rng=seed,
+            seed=seed,
             cache=args.cache,
         )
         rows.append(

@@ -146,7 +146,7 @@ def audit(model: Model, arm: str, *, seed: int, estimator: str) -> dict[str, Any
         features=model.features,
         corrections=CORRECTIONS,
         estimator=estimator,
-        rng=seed,
+        seed=seed,
     )
     measured = result.measurements
     return {

@@ -103,7 +103,7 @@ def one_game(population: Population, generator: Any, seed: int, quick: bool) -> 
     for size in NONMEMBERS:
         nonmembers = people(size * share) if size else None
         found = synthetic(
-            members, model=target, label="y", generator=generator, nonmembers=nonmembers, rng=seed
+            members, model=target, label="y", generator=generator, nonmembers=nonmembers, seed=seed
         )
         mu = max((b.value for b in found.headline() if b.parameter == "mu"), default=0.0)
         out.append(

@@ -47,7 +47,7 @@ def test_a_seed_is_a_whole_number_of_at_least_0(call, seed):
     if call == "plan" and seed is None:
         return
     with pytest.raises(InputError, match="seed must be a whole number of at least 0"):
-        CALLS[call](rng=seed)
+        CALLS[call](seed=seed)
 
 
 @pytest.mark.parametrize("call", ["membership", "attribute", "synthetic", "retraining", "leakage"])

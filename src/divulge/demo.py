@@ -96,7 +96,7 @@ def run(*, seed: int = 0, progress: Callable[[str, int, int], None] | None = Non
         table,
         score="loss",
         features=FEATURES,
-        rng=seed,
+        seed=seed,
         command=f"divulge demo --seed {seed}",
         progress=progress,
     )

@@ -12,6 +12,7 @@ A message says what is wrong, where, and what to do about it.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Collection
 
 
 class DivulgeError(Exception):
@@ -46,6 +47,10 @@ class CannotConclude(DivulgeError):
     exit_code = 3
 
 
+class Note(UserWarning):
+    """Something the user should know that is no error: an option without effect, an old name."""
+
+
 def require(condition: bool, message: str) -> None:
     """Raise InputError(message) unless the condition holds."""
     if not condition:
@@ -57,6 +62,11 @@ def require_probability(name: str, value: float, *, zero: bool = False) -> None:
     low = value >= 0.0 if zero else value > 0.0
     interval = "[0, 1)" if zero else "(0, 1)"
     require(low and value < 1.0, f"{name} must lie in {interval}. Found {value!r}.")
+
+
+def require_choice(name: str, value: str, allowed: Collection[str]) -> None:
+    """Check that a word is one of those that are known."""
+    require(value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}.")
 
 
 def require_seed(seed: int, name: str = "seed") -> None:

@@ -17,7 +17,6 @@ from divulge.attacks import registry, scoring
 from divulge.data import tables
 from divulge.errors import InputError
 from divulge.models.base import SMALLEST
-from divulge.work import Engine
 
 
 def records(count: int = 600, seed: int = 0) -> pa.Table:
@@ -57,7 +56,7 @@ def column(frame, name):
 
 
 def test_loss_is_the_models_own(table, model):
-    found = divulge.score(table, model=model, attacks="loss", **WANTED)
+    found = divulge.score(table, model=model, attack="loss", **WANTED)
     p = model.predict_proba(matrix(table))
     hit = p[np.arange(len(p)), table["digit"].to_numpy()]
     expected = -np.log(np.maximum(hit, SMALLEST))
@@ -83,7 +82,7 @@ def test_chunks_do_not_change_a_score(table, model, calm, rows, tmp_path):
     path = tmp_path / "records.parquet"
     pq.write_table(table, path, row_group_size=50)
     out = tmp_path / "scores.parquet"
-    assert divulge.score(path, model=model, out=out, rows=rows, **given) is None
+    assert divulge.score(path, model=model, table=out, chunk=rows, **given) is None
     read = tables.read(out)
     assert read.columns == whole.columns
     for name in whole.columns:
@@ -104,9 +103,9 @@ def shadowed(table: pa.Table) -> tuple[pa.Table, list, list[str]]:
 @pytest.mark.filterwarnings("ignore:lbfgs failed")
 def test_pooled_attacks_see_all_records_whatever_the_chunks(table, model):
     table, shadows, names = shadowed(table)
-    given = {"shadows": shadows, "shadow_columns": names, "attacks": ["lira", "loss"], **WANTED}
+    given = {"shadows": shadows, "shadow_columns": names, "attack": ["lira", "loss"], **WANTED}
     whole = divulge.score(table, model=model, **given)
-    cut = divulge.score(table, model=model, rows=101, **given)
+    cut = divulge.score(table, model=model, chunk=101, **given)
     for name in ("lira", "loss"):
         np.testing.assert_allclose(column(whole, name), column(cut, name), rtol=1e-9)
 
@@ -117,7 +116,7 @@ def test_members_apart_become_a_column(table, model, tmp_path):
         table.slice(300).drop_columns("member"),
     )
     out = tmp_path / "scores.csv"
-    divulge.score(members=first, nonmembers=second, model=model, out=out, columns=(), **WANTED)
+    divulge.score(members=first, nonmembers=second, model=model, table=out, columns=(), **WANTED)
     read = tables.read(out)
     assert read.columns[0] == "member"
     assert column(read, "member").sum() == 300
@@ -144,7 +143,7 @@ def test_a_second_run_asks_nothing_again(table, model, tmp_path):
     log.touch()
     asked = Counting(model, log)
     kept = {"cache": tmp_path / "kept", "cache_key": "one"}
-    given = {"model": asked, **kept, "rows": 100, "attacks": "loss", **WANTED}
+    given = {"model": asked, **kept, "chunk": 100, "attack": "loss", **WANTED}
     first = divulge.score(table, **given)
     after = log.read_text().splitlines()
     assert after == ["32", *["100"] * 6]
@@ -161,20 +160,20 @@ def test_a_second_run_asks_nothing_again(table, model, tmp_path):
 def test_a_model_without_a_name_cannot_be_kept(table, model, tmp_path):
     with pytest.raises(InputError, match="cannot be named"):
         divulge.score(
-            table, model=Counting(model, tmp_path / "log"), cache=tmp_path, attacks="loss", **WANTED
+            table, model=Counting(model, tmp_path / "log"), cache=tmp_path, attack="loss", **WANTED
         )
 
 
 def test_processes_give_the_same(table, model):
-    one = divulge.score(table, model=model, rows=100, **WANTED)
-    two = divulge.score(table, model=model, rows=100, engine=Engine("loky", 2), **WANTED)
+    one = divulge.score(table, model=model, chunk=100, **WANTED)
+    two = divulge.score(table, model=model, chunk=100, n_jobs=2, **WANTED)
     for name in one.columns:
         np.testing.assert_array_equal(column(one, name), column(two, name))
 
 
 def test_the_file_says_what_made_it(table, model, tmp_path):
     out = tmp_path / "s.parquet"
-    divulge.score(table, model=model, out=out, attacks=["loss", "confidence"], **WANTED)
+    divulge.score(table, model=model, table=out, attack=["loss", "confidence"], **WANTED)
     said = json.loads(pq.read_schema(out).metadata[b"divulge"])
     assert said["divulge"] == divulge.__version__
     assert said["attacks"]["loss"] == {"lower_is_member": True}
@@ -186,18 +185,18 @@ def test_the_file_says_what_made_it(table, model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"attacks": "los"}, "Did you mean 'loss'"),
-        ({"attacks": "rmia_offline"}, "--reference.*--population"),
-        ({"attacks": []}, "at least one attack"),
+        ({"attack": "los"}, "Did you mean 'loss'"),
+        ({"attack": "rmia_offline"}, "--reference.*--population"),
+        ({"attack": []}, "at least one attack"),
         ({"features": "y_*"}, "No column of the table matches"),
         ({"label": "digits"}, "Did you mean 'digit'"),
         ({"label": "x_3"}, "does not know: 1[1-6].0 in row"),
-        ({"out": "scores.xlsx"}, "must end in .parquet or .csv"),
-        ({"rows": 0}, "rows must be at least 1"),
+        ({"table": "scores.xlsx"}, "must end in .parquet or .csv"),
+        ({"chunk": 0}, "chunk must be at least 1"),
         ({"model": 3}, "predict_proba or a callable"),
         ({"shadows": [lambda t: t]}, "Every shadow model needs the column"),
         (
-            {"references": [lambda t: np.ones(len(t))], "attacks": "difficulty"},
+            {"references": [lambda t: np.ones(len(t))], "attack": "difficulty"},
             "must give the same",
         ),
     ],
@@ -213,14 +212,14 @@ def test_a_score_column_that_is_there_is_not_overwritten(table, model, tmp_path)
     crowded = table.append_column("loss", pa.array(np.zeros(len(table))))
     out = tmp_path / "s.parquet"
     with pytest.raises(InputError, match="already has a column 'loss'"):
-        divulge.score(crowded, model=model, out=out, **WANTED)
+        divulge.score(crowded, model=model, table=out, **WANTED)
     assert list(tmp_path.iterdir()) == []
-    divulge.score(crowded, model=model, out=out, columns=["member"], **WANTED)
+    divulge.score(crowded, model=model, table=out, columns=["member"], **WANTED)
     assert tables.read(out).columns[0] == "member"
 
 
 def test_membership_takes_attacks_by_name(table, model):
     result = divulge.membership(
-        table, model=model, score=["loss", "entropy"], features="x_*", label="digit"
+        table, model=model, attack=["loss", "entropy"], features="x_*", label="digit"
     )
     assert result.verdict.status == "leak"

@@ -39,7 +39,7 @@ def records(tmp_path):
 def test_from_a_table_to_a_report(records):
     done = divulge(
         "train.parquet", "--label", "y", "--target", "p_", "--proxy", "q_", "--proxy-exact",
-        "--repetitions", "5", "--out", "result.json", "--report", "report.html",
+        "--repeats", "5", "--out", "result.json", "--report", "report.html",
         "--claim", "epsilon=1", cwd=records,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,8 @@ from hostile import (
     refused,
 )
 from hostile import replaced as changed
+
+from divulge.errors import CannotConclude
 
 DAY = datetime.date(2020, 1, 1)
 FEATURES = (*small.MEMBERSHIP_COMMAND, "--features", "x")
@@ -167,22 +170,6 @@ def test_a_membership_table(case, tmp_path):
     refused(case, tmp_path)
 
 
-NO_TRIALS = [
-    membership("two rows", {k: v[:2] for k, v in BASE.items()}, "at least 20", code=3),
-    membership("a constant score", {**BASE, "loss": [0.5] * ROWS}, "same in every row", code=3),
-    membership("two scores, one constant", {**BASE, "flat": [1] * ROWS}, "'flat'",
-               "--score", "loss,flat", code=3),
-    Case("a constant score", small.AUDIT_COMMAND,
-         small.FILES | {"scores.csv": csv({**small.SCORES, "loss": [1] * small.PLANNED})},
-         ("the same for every canary",), 3),
-]  # fmt: skip
-
-
-@parametrised(NO_TRIALS)
-def test_there_is_nothing_to_audit(case, tmp_path):
-    refused(case, tmp_path)
-
-
 def canaries(name: str, says: str, count: int, scores: Sequence[float]) -> Case:
     plan = {**small.PLAN, **{k: small.PLAN[k][:count] for k in ("ids", "rows", "included")}}
     files = {
@@ -193,27 +180,44 @@ def canaries(name: str, says: str, count: int, scores: Sequence[float]) -> Case:
 
 
 UNDECIDED = [
+    membership("two rows", {k: v[:2] for k, v in BASE.items()}, "at least 20", code=3),
+    membership("a constant score", {**BASE, "loss": [0.5] * ROWS}, "same in every row", code=3),
+    membership("two scores, one constant", {**BASE, "flat": [1] * ROWS}, "'flat'",
+               "--score", "loss,flat", code=3),
+    Case("a constant score", small.AUDIT_COMMAND,
+         small.FILES | {"scores.csv": csv({**small.SCORES, "loss": [1] * small.PLANNED})},
+         ("the same for every canary",), 3),
     membership("few rows for features", BASE, "trials are too few", "--features", "x", code=3),
     Case("few training records", small.ATTRIBUTE_COMMAND, small.FILES, ("too few",), 3),
     canaries("few canaries", "too few", 19, numbers(rows=19)),
-]
+]  # fmt: skip
 
 
 @parametrised(UNDECIDED)
 def test_nothing_can_be_concluded(case, tmp_path):
-    """The Result is the same on stdout and in the file, and says why."""
+    undecided(case, tmp_path)
+
+
+def undecided(case: Case, tmp_path: Path) -> None:
+    """A Result that says why, the same on stdout and in the file, with a report and exit code 3."""
     lay_out(case.files, tmp_path)
     before = contents(tmp_path)
-    done = run(*case.command, "--json", "--out", "found.json", cwd=tmp_path)
+    outputs = ("--json", "--out", "found.json", "--report", "found.html")
+    done = run(*case.command, *outputs, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     assert "divulge: " not in done.stderr
     found = json.loads(done.stdout)
     assert found["verdict"]["status"] == "cannot conclude"
     assert found["bounds"] == []
     assert all(word in " ".join(found["verdict"]["reasons"]) for word in case.says)
+    assert found["provenance"]["inputs"]
     after = contents(tmp_path)
     assert json.loads(after.pop("found.json") or b"") == found
+    assert b"Nothing can be concluded" in (after.pop("found.html") or b"")
     assert after == before
+    shown = run(*case.command, cwd=tmp_path)
+    assert shown.returncode == 3
+    assert "Nothing can be concluded" in shown.stdout
 
 
 def attribute(name: str, columns: Mapping[str, Any], says: str, *more: str) -> Case:
@@ -266,8 +270,6 @@ def synthetic(
 
 
 SYNTHETIC = [
-    synthetic("few members", "too few", taught=small.POOL),
-    synthetic("few generated records", "generated records are left", made=small.OTHER_POOL),
     synthetic("copies of the members", "exact copies of members", made=TAUGHT),
     synthetic("a loss of NaN", "'loss'", taught=changed(TAUGHT, "loss", "nan")),
     synthetic("an infinite loss", "'loss'", made=changed(MADE, "loss", "inf")),
@@ -338,7 +340,6 @@ LISTS = {"e": pa.array([[v, v * v] for v in numbers()])}
 LONGER = {"e": pa.array([[v, v * v, 1.0 + v**3] for v in numbers()])}
 LEAKAGE = [
     leakage("one record", "at least 2", data={"a": [0.5], "b": [0.5]}),
-    leakage("one reference record", "", reference={"a": [0.5], "b": [0.5]}),
     leakage("a constant reference", "constant", reference={"a": [0.5] * ROWS, "b": numbers()}),
     leakage("constant throughout", "", "--drop-constant",
             reference={"a": [0.5] * ROWS, "b": [0.5] * ROWS}),
@@ -407,3 +408,35 @@ SCORED = [
 @parametrised(SCORED)
 def test_scores_of_canaries(case, tmp_path):
     refused(case, tmp_path)
+
+
+UNDECIDED_LATER = [
+    synthetic("few members", "too few", taught=small.POOL),
+    synthetic("few generated records", "generated records are left", made=small.OTHER_POOL),
+    synthetic("a constant loss", "the same for every record",
+              taught={**TAUGHT, "loss": [0.5] * MANY}, made={**MADE, "loss": [0.5] * MANY}),
+    leakage("few reference records", "too few", reference={"a": [0.5], "b": [0.5]}),
+]  # fmt: skip
+
+
+@parametrised(UNDECIDED_LATER)
+def test_nothing_can_be_concluded_either(case, tmp_path):
+    undecided(case, tmp_path)
+
+
+def test_a_table_is_not_written_where_nothing_is_computed(tmp_path):
+    lay_out(small.FILES | {"reference.csv": csv({"a": [0.5], "b": [0.5]})}, tmp_path)
+    done = run(*small.LEAKAGE_COMMAND, "--table", "table.csv", cwd=tmp_path)
+    assert done.returncode == 3
+    assert not (tmp_path / "table.csv").exists()
+
+
+def test_retraining_ends_in_the_same_way(tmp_path, monkeypatch):
+    """Counts always say something: here reading them is made to find nothing."""
+    from divulge.games.retraining import play
+
+    def nothing(*args: Any, **given: Any) -> Any:
+        raise CannotConclude("no counts")
+
+    monkeypatch.setattr(play, "read_counts", nothing)
+    undecided(Case("none", small.RETRAINING_COMMAND, small.FILES, ("no counts",), 3), tmp_path)

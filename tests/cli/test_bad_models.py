@@ -15,7 +15,7 @@ RECORDS = {
     "a": numbers(),
     "b": numbers(0.5),
 }
-SCORE = ("--data", "data.csv", "--attacks", "loss", "--out", "scored.csv", "--no-cache")
+SCORE = ("--data", "data.csv", "--attack", "loss", "--table", "scored.csv", "--no-cache")
 
 FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "raises": ("raise ValueError('no such thing')", ("ValueError: no such thing", "rows 0 to")),
@@ -103,7 +103,7 @@ def function_cases() -> Iterator[Case]:
         body, says = FUNCTIONS[name]
         module = f"audited_{name}"
         text = f"def model(rows):\n    {body}\n"
-        command = ("membership", "data.csv", "--model", f"{module}:model", "--score", "loss")
+        command = ("membership", "data.csv", "--model", f"{module}:model", "--attack", "loss")
         yield Case(name, command, files(module, text), says)
     for name, (text, attribute, says) in MODULES.items():
         module = f"module_{name}"

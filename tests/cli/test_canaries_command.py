@@ -76,7 +76,7 @@ def test_from_a_plan_to_a_claim(folder):
         ((*PLAN, "--features", "x_*", "--strategy", "luck"), "Unknown strategy"),
         ((*PLAN, "--features", "x_*", "--count", "601"), "between 20 and the 600"),
         ((*PLAN, "--features", "x_*", "--seed", "-1"), "seed must be a whole number of at least 0"),
-        ((*PLAN, "--features", "x_*", "--out", "in.csv"), "name the same file"),
+        ((*PLAN, "--features", "x_*", "--plan", "in.csv"), "name the same file"),
         ((*PLAN, "--features", "x_*", "--canaries", "c.txt"), ".parquet or .csv"),
         ((*PLAN, "--features", "x_*", "--reference", "none.csv"), "no file"),
         (("canaries", "audit", "data.parquet", "data.parquet"), "Cannot read"),

@@ -67,7 +67,7 @@ def test_bad_input_is_one_message_and_exit_2(words, message):
 
 
 def test_selftest_json_and_exit_code():
-    done = divulge("selftest", "--only", "binomial | null | m=10", "--repetitions", "20", "--json")
+    done = divulge("selftest", "--only", "binomial | null | m=10", "--repeats", "20", "--json")
     assert done.returncode == 0
     rows = json.loads(done.stdout)["rows"]
     assert rows
@@ -83,7 +83,7 @@ def test_selftest_json_and_exit_code():
 
 
 def test_selftest_table():
-    done = divulge("selftest", "--only", "binomial | null | m=10", "--repetitions", "20")
+    done = divulge("selftest", "--only", "binomial | null | m=10", "--repeats", "20")
     assert "No bound makes false claims" in done.stdout
 
 

@@ -116,7 +116,7 @@ def test_what_is_kept_is_said_of_the_folder_at_hand(tmp_path):
 
 
 def test_ctrl_c_in_the_midst_of_work_says_how_to_go_on(tmp_path):
-    words = ["selftest", "--only", "binomial", "--repetitions", "200000", "--n-jobs", "1",
+    words = ["selftest", "--only", "binomial", "--repeats", "200000", "--n-jobs", "1",
              "--cache", "kept"]  # fmt: skip
     work = subprocess.Popen(
         [sys.executable, "-m", "divulge", *words], cwd=tmp_path, text=True,

@@ -36,7 +36,7 @@ GOOD = ("data.parquet", "--reference", "ref.csv", "--features", "a,b,c,d", "--id
 def test_from_tables_to_a_table_and_a_report(folder):
     done = divulge(
         *GOOD, "--mechanism", "subsampled-mean", "--rate", "0.5", "--noise", "0.02", "--delta",
-        "1e-5", "--advantage", "0.02", "--out", "leakage.parquet", "--result", "result.json",
+        "1e-5", "--advantage", "0.02", "--table", "leakage.parquet", "--out", "result.json",
         "--report", "report.html", cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -70,7 +70,7 @@ def test_json_owns_stdout(folder):
         ((*GOOD[:4], "a,flat"), "Column 'flat' is constant"),
         ((*GOOD, "--mechanism", "subsampled-mean", "--rate", "1.5"), "rate must lie in (0, 1]"),
         ((*GOOD, "--mechanism", "noisy-mean"), "needs noise"),
-        ((*GOOD, "--out", "table.txt"), "must be a .parquet or .csv file"),
+        ((*GOOD, "--table", "table.txt"), "must end in .parquet or .csv"),
     ],
 )
 def test_bad_input_is_exit_code_2_and_one_message(folder, words, message):
@@ -82,6 +82,6 @@ def test_bad_input_is_exit_code_2_and_one_message(folder, words, message):
 
 
 def test_a_result_without_bounds_cannot_be_held_against_a_claim(folder):
-    assert divulge(*GOOD, "--result", "bare.json", cwd=folder).returncode == 0
+    assert divulge(*GOOD, "--out", "bare.json", cwd=folder).returncode == 0
     done = run("check", "bare.json", "--claim", "mu=1", cwd=folder)
     assert done.returncode == 3

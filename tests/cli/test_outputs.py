@@ -64,7 +64,7 @@ COMMANDS = {
     "retraining": (("retraining", "counts.csv"), ("counts.csv",), ("--out", "--report")),
     "leakage": (
         ("leakage", "a.parquet", "--reference", "b.parquet", "--features", "x_*"),
-        ("a.parquet", "b.parquet"), ("--out", "--result", "--report"),
+        ("a.parquet", "b.parquet"), ("--table", "--out", "--report"),
     ),
     "canaries audit": (
         ("canaries", "audit", "plan.json", "t.csv"), ("plan.json", "t.csv"), ("--out", "--report"),
@@ -72,27 +72,27 @@ COMMANDS = {
     "canaries plan": (
         ("canaries", "plan", "t.csv", "--id", "key", "--features", "x_*", "--reference",
          "a.parquet", "--overwrite"),
-        ("t.csv", "a.parquet"), ("--out", "--records", "--canaries"),
+        ("t.csv", "a.parquet"), ("--plan", "--records", "--canaries"),
     ),
     "score": (
         ("score", "--model", "nothing:here", "--members", "a.parquet", "--nonmembers", "b.parquet"),
-        ("a.parquet", "b.parquet"), ("--out",),
+        ("a.parquet", "b.parquet"), ("--table",),
     ),
-    "report": (("report", "r.json"), ("r.json",), ("--out",)),
+    "report": (("report", "r.json"), ("r.json",), ("--report",)),
     "demo": (("demo",), (), ("--out", "--report")),
 }  # fmt: skip
 SUFFIX = {"--report": ".html", "--records": ".csv", "--canaries": ".csv"}
 
 
 def place(command: str, option: str, stem: str = "new") -> str:
-    table = command in ("score", "leakage") and option == "--out"
+    table = command in ("score", "leakage") and option == "--table"
     page = command == "report"
     return stem + (".csv" if table else ".html" if page else SUFFIX.get(option, ".json"))
 
 
 def needed(command: str, *but: str) -> list[str]:
     """Outputs that a command cannot do without."""
-    always = {"canaries plan": ("--records",)}.get(command, ())
+    always = {"canaries plan": ("--records",), "leakage": ("--table",)}.get(command, ())
     return [word for o in always if o not in but for word in (o, place(command, o, "else"))]
 
 
@@ -177,7 +177,7 @@ def test_earlier_results_are_written_over_and_others_when_told(folder):
     refused(folder, *audit)
     assert run(*audit, "--overwrite", cwd=folder).returncode == 0
     assert "divulge privacy report" in (folder / "out.html").read_text()
-    table = ("leakage", "a.parquet", "--reference", "b.parquet", "--features", "x_*", "--out")
+    table = ("leakage", "a.parquet", "--reference", "b.parquet", "--features", "x_*", "--table")
     for _ in range(2):
         assert run(*table, "l.parquet", cwd=folder).returncode == 0
     assert next(iter(pd.read_parquet(folder / "l.parquet"))) == "id"

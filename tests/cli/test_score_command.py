@@ -58,7 +58,9 @@ def test_scores_on_one_machine_are_audited_on_another(place, tmp_path):
     given = (*ASK, *trusted(place), "--reference", "reference.skops", "--population",
              "population.parquet", "--columns", "digit", "--no-cache")  # fmt: skip
     out = tmp_path / "scores.parquet"
-    done = divulge("score", "--model", "model.skops", *APART, *given, "-o", str(out), cwd=place)
+    done = divulge(
+        "score", "--model", "model.skops", *APART, *given, "--table", str(out), cwd=place
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     found = tables.read(out)
@@ -88,7 +90,7 @@ def test_a_pickle_that_would_write_a_file_is_refused(place, tmp_path):
     bad = tmp_path / "model.pkl"
     bad.write_bytes(pickle.dumps(Writes()))
     out = tmp_path / "scores.parquet"
-    done = divulge("score", "--model", str(bad), *APART, *ASK, "-o", str(out), cwd=place)
+    done = divulge("score", "--model", str(bad), *APART, *ASK, "--table", str(out), cwd=place)
     assert done.returncode == 2
     assert "can run any code" in done.stderr
     assert "--allow-pickle" in done.stderr
@@ -104,7 +106,7 @@ def test_pickle_behind_the_flag(place, tmp_path):
     out = tmp_path / "scores.csv"
     done = divulge(
         "score", "--model", str(tmp_path / "tree.pkl"), "--allow-pickle", *APART, *ASK,
-        "--attacks", "loss,confidence", "-o", str(out), "--no-cache", cwd=place,
+        "--attack", "loss,confidence", "--table", str(out), "--no-cache", cwd=place,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert tables.read(out).columns[-2:] == ["loss", "confidence"]
@@ -124,7 +126,7 @@ def test_pickle_behind_the_flag(place, tmp_path):
 )
 def test_bad_input_is_one_clear_error(place, tmp_path, words, said):
     out = tmp_path / "scores.parquet"
-    done = divulge("score", *words, *APART, *ASK, "-o", str(out), cwd=place)
+    done = divulge("score", *words, *APART, *ASK, "--table", str(out), cwd=place)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1

@@ -79,7 +79,7 @@ def told(result):
         {"score": ["loss", "margin"], "reference_score": "control"},
         {"propensity": "pi"},
         {"features": FEATURES, "estimator": "logistic", "bootstrap": 10},
-        {"features": ["x_*", "kind"], "attack": "learned", "rows": 500},
+        {"features": ["x_*", "kind"], "combine": "learned", "rows": 500},
         {"features": ["x_*", "gap"], "heldout": records(seed=1)},
     ],
     ids=["scores", "control", "propensity", "bootstrap", "learned", "heldout"],
@@ -197,7 +197,7 @@ def test_attribute(options):
     other = dict(options)
     if "heldout" in options:
         other["heldout"] = shuffled(options["heldout"])
-    given, table = {"repetitions": 3, **options}, TABLE[:420]
+    given, table = {"repeats": 3, **options}, TABLE[:420]
     assert told(attribute(table, **given)) == told(attribute(shuffled(table), **{**given, **other}))
 
 
@@ -217,7 +217,7 @@ def test_synthetic():
 
 def test_canaries():
     named = TABLE.assign(id=[f"r{i}" for i in range(ROWS)])
-    options = {"count": 60, "features": "x_*", "id": "id", "rng": 5}
+    options = {"count": 60, "features": "x_*", "id": "id", "seed": 5}
     plans = [divulge.canaries.plan(t, **options) for t in (named, shuffled(named))]
     assert plans[0].ids == plans[1].ids
     assert plans[0].included == plans[1].included

@@ -133,6 +133,8 @@ def test_mlflow_scoring_server(mlflow_server, iris):
     with pytest.raises(InputError, match="400 Bad Request"):
         model.ask(records.select(records.columns[:2]))
     frame = x.assign(label=y, member=np.arange(len(x)) % 2)
-    options = {"features": list(x.columns), "label": "label", "rng": 1}
-    remote = divulge.membership(frame, model=model, **options)
-    assert remote.to_json() == divulge.membership(frame, model=classifier, **options).to_json()
+    options = {"features": list(x.columns), "label": "label", "seed": 1}
+    found = [divulge.membership(frame, model=m, **options).to_json() for m in (model, classifier)]
+    named = [result.pop("provenance")["model"]["name"] for result in found]
+    assert found[0] == found[1]
+    assert named[0] != named[1]

@@ -41,7 +41,7 @@ def forget(before):
 
 def scored(where="mine:f", **given):
     before = set(sys.modules)
-    options = {"cache": "kept", "attacks": "loss", "rows": 20, "features": "x_0"}
+    options = {"cache": "kept", "attack": "loss", "chunk": 20, "features": "x_0"}
     found = divulge.score(TABLE, model=Source(where), **{**options, **given})
     forget(before)
     return found["loss"].to_numpy()
@@ -101,7 +101,7 @@ def test_a_cache_key_vouches_for_what_cannot_be_looked_at(folder):
         asked.append(len(rows))
         return [0.5] * len(rows)
 
-    given = {"attacks": "loss", "rows": 20, "features": "x_0", "cache": "kept"}
+    given = {"attack": "loss", "chunk": 20, "features": "x_0", "cache": "kept"}
     with pytest.raises(InputError, match=r"function answers cannot be named.*cache key"):
         divulge.score(TABLE, model=own, **given)
     asked.clear()
@@ -131,7 +131,7 @@ def test_a_server_is_kept_under_a_cache_key_only(folder, monkeypatch, capsys):
     (folder / "t.csv").write_text(text)
     with serving(answer) as (url, _):
         words = ["score", "--model", f"{url}/invocations?key=s3cret", "--data", "t.csv", "--label",
-                 "y", "--features", "x_0", "--attacks", "loss", "-o", "out.csv",
+                 "y", "--features", "x_0", "--attack", "loss", "--table", "out.csv",
                  "--overwrite"]  # fmt: skip
         for _ in range(2):
             said = run(*words)
@@ -202,7 +202,7 @@ def test_training_that_was_edited_is_done_again(folder, monkeypatch):
 
         found = divulge.retraining.measure(
             training.train, np.zeros((4, 1)), np.ones(1), loss=training.loss, models=4,
-            cache=folder / "kept", name="same", n_jobs=1, backend="serial",
+            cache=folder / "kept", cache_key="same", n_jobs=1, backend="serial",
         )  # fmt: skip
         losses.append(float(found.without[0]))
         forget(before)

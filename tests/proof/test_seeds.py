@@ -27,7 +27,7 @@ def table(rows=1500, leak=1.0, seed=0):
 
 @pytest.fixture(scope="module")
 def combined():
-    return membership(table(), score="loss", corrections=("balanced", "prior"), rng=7, seeds=3)
+    return membership(table(), score="loss", corrections=("balanced", "prior"), seed=7, seeds=3)
 
 
 def headline(result):
@@ -38,7 +38,7 @@ def test_the_spread_is_that_of_the_seeds_alone(combined):
     said = combined.diagnostics.seeds
     assert (said.seeds, said.first, said.without_conclusion) == (3, 7, 0)
     alone = [
-        headline(membership(table(), score="loss", corrections=("balanced", "prior"), rng=seed))
+        headline(membership(table(), score="loss", corrections=("balanced", "prior"), seed=seed))
         for seed in (7, 8, 9)
     ]
     for row, key in zip(said.spread, HEADLINE, strict=True):
@@ -86,7 +86,7 @@ def test_most_seeds_must_conclude():
 def test_order_does_not_matter_to_several_draws(combined):
     mixed = np.random.default_rng(1).permutation(1500)
     other = {k: np.asarray(v)[mixed] for k, v in table().items()}
-    again = membership(other, score="loss", corrections=("balanced", "prior"), rng=7, seeds=3)
+    again = membership(other, score="loss", corrections=("balanced", "prior"), seed=7, seeds=3)
     assert headline(again) == headline(combined)
     assert again.diagnostics.seeds == combined.diagnostics.seeds
 

@@ -90,8 +90,8 @@ def scored(engine):
     tree = DecisionTreeClassifier(random_state=0).fit(x[:200], x[:200, 0] > 0)
     table = {**{f"x_{j}": x[:, j] for j in range(3)}, "y": x[:, 0] > 0}
     found = divulge.score(
-        table, model=tree, features="x_*", label="y", rows=20, attacks=["loss", "entropy"],
-        engine=engine,
+        table, model=tree, features="x_*", label="y", chunk=20, attack=["loss", "entropy"],
+        n_jobs=engine.n_jobs, backend=engine.backend, address=engine.address,
     )  # fmt: skip
     return found.to_arrow()
 

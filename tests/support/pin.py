@@ -24,8 +24,7 @@ def result(run_: Run, folder: Path) -> dict:
         assert done.returncode == 0, done.stderr
         write_canary_scores(folder)
     out = folder / f"{run_.name}.json"
-    name = "--result" if run_.words[0] == "leakage" else "--out"
-    done = run(*run_.words, name, out.name, cwd=folder)
+    done = run(*run_.words, "--out", out.name, cwd=folder)
     found = json.loads(out.read_text()) if out.exists() else {"stderr": done.stderr}
     return {"exit": done.returncode} | {k: v for k, v in found.items() if k not in VOLATILE}
 

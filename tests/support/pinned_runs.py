@@ -61,7 +61,7 @@ RUNS = (
     _run("membership-propensity", f"{_SHIFTED} --propensity p"),
     _run("membership-heldout", f"{_SHIFTED} --heldout heldout.csv"),
     _run("membership-reference", f"{_SHIFTED} --reference-score other"),
-    _run("membership-learned", f"{_SHIFTED} --score loss,gain --attack learned"),
+    _run("membership-learned", f"{_SHIFTED} --score loss,gain --combine learned"),
     _run("membership-seeds", f"{_SHIFTED} --seeds 3"),
     _run("membership-far", "membership far.csv --features x_*"),
     _run("membership-text", "membership texts.csv --text words --score loss --features x_*"),
@@ -69,20 +69,20 @@ RUNS = (
         "membership-pools", "membership --members pool_1.csv --nonmembers pool_0.csv --features x_*"
     ),
     _run(
-        "membership-model", "membership shifted.csv --model asked:loss --score loss --features x_*"
+        "membership-model", "membership shifted.csv --model asked:loss --attack loss --features x_*"
     ),
     _run("attribute-exact", f"{_LABELS} --proxy-exact", slow=False),
     _run("attribute-proxy", f"{_LABELS} --seed 2 --delta 1e-6 --delta 1e-3"),
-    _run("attribute-tau", f"{_LABELS} --tau 0.05 --repetitions 5"),
-    _run("attribute-published", f"{_LABELS} --proxy-exact --score published --power 3"),
-    _run("attribute-blind", f"{_LABELS} --proxy none_ --repetitions 5"),
-    _run("attribute-heldout", f"{_LABELS} --heldout labels_out.csv --repetitions 5"),
+    _run("attribute-tau", f"{_LABELS} --tau 0.05 --repeats 5"),
+    _run("attribute-published", f"{_LABELS} --proxy-exact --attack published --power 3"),
+    _run("attribute-blind", f"{_LABELS} --proxy none_ --repeats 5"),
+    _run("attribute-heldout", f"{_LABELS} --heldout labels_out.csv --repeats 5"),
     _run(
         "attribute-protected",
         "attribute labels.csv --protected age --bins 3 --label y --features x_*,age"
-        " --model asked:aged --repetitions 5",
+        " --model asked:aged --repeats 5",
     ),
-    _run("attribute-model", f"{_LABELS} --model asked:two --proxy-model asked:one --repetitions 5"),
+    _run("attribute-model", f"{_LABELS} --model asked:two --proxy-model asked:one --repeats 5"),
     _run("synthetic-generated", _SYNTHETIC, slow=False),
     _run("synthetic-all", f"{_SYNTHETIC} --rule all --gamma 0.02 --delta 1e-3 --seed 4"),
     _run("synthetic-control", f"{_SYNTHETIC} --nonmembers s_nonmembers.csv"),

@@ -97,15 +97,15 @@ RETRAINING_COMMAND = ("retraining", "counts.csv")
 LEAKAGE_COMMAND = ("leakage", "records.csv", "--reference", "reference.csv")
 PLAN_COMMAND = (
     "canaries", "plan", "records.csv", "--count", "20", "--strategy", "random",
-    "--records", "train.csv", "--out", "new_plan.json",
+    "--records", "train.csv", "--plan", "new_plan.json",
 )  # fmt: skip
 AUDIT_COMMAND = ("canaries", "audit", "plan.json", "scores.csv")
 SCORE_COMMAND = (
-    "score", "--model", "own_loss:loss", "--data", "membership.csv", "--attacks", "loss",
-    "--columns", "member", "--out", "scored.csv", "--no-cache",
+    "score", "--model", "own_loss:loss", "--data", "membership.csv", "--attack", "loss",
+    "--columns", "member", "--table", "scored.csv", "--no-cache",
 )  # fmt: skip
 CHECK_COMMAND = ("check", "result.json", "--claim", "epsilon=8,delta=1e-5")
-REPORT_COMMAND = ("report", "result.json", "--out", "report.html")
+REPORT_COMMAND = ("report", "result.json", "--report", "report.html")
 BOUND_COMMAND = ("bound", "--trials", "1000", "--guesses", "100", "--correct", "80")
-SELFTEST_COMMAND = ("selftest", "--only", "binomial | null | m=10", "--repetitions", "2")
+SELFTEST_COMMAND = ("selftest", "--only", "binomial | null | m=10", "--repeats", "2")
 DEMO_COMMAND = ("demo",)

@@ -16,7 +16,7 @@ from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import base
 from divulge.models.base import Answers, Model
-from divulge.models.estimator import adapt
+from divulge.models.handed import open_model
 from divulge.models.hub import CausalModel
 
 Progress = Callable[[int, int], None]
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 class Question:
     """Which models are asked, and which columns of the records they are shown.
 
-    A model is anything that ``divulge.models.adapt`` takes, or a ``Source`` that names a file.
+    A model is handed over in any way that ``models/handed.py`` takes.
     ``shadow_columns[k]`` names the column that says which records shadow model k trained on.
     """
 
@@ -98,11 +98,6 @@ def _spared(model: Model, needs: Collection[str]) -> Model:
     if isinstance(model, CausalModel) and model.vocabulary and "vocabulary" not in needs:
         return replace(model, vocabulary=False)
     return model
-
-
-def open_model(model: Any, name: str) -> Model:
-    """A model that can be asked; a Source is opened, once per process."""
-    return adapt(model.open() if hasattr(model, "open") else model, name)
 
 
 def _asked(

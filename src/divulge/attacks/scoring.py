@@ -10,15 +10,18 @@ import numpy.typing as npt
 
 from divulge.attacks import registry
 from divulge.attacks.base import losses as of_answers
-from divulge.attacks.observe import Question, open_model
+from divulge.attacks.observe import Question
 from divulge.attacks.table import attacked
 from divulge.data import tables
 from divulge.data.arranged import arranged
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import base
+from divulge.models.handed import open_model
 from divulge.types import Array
 
+DEFAULT = "loss"
+"""The score column, or the attack, where none is named."""
 LOWER_WORDS = ("loss", "perplexity", "ppl", "nll", "entropy", "error", "surprise", "distance")
 
 
@@ -31,6 +34,14 @@ def direction(name: str, lower_is_member: bool | None) -> float:
     return -1.0 if lower_is_member else 1.0
 
 
+def score_columns(score: str | Sequence[str] | None) -> list[str]:
+    """The names of score columns as a list; the loss where none is named."""
+    wanted = DEFAULT if score is None else score
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    require(len(names) > 0, "Name at least one score column.")
+    return names
+
+
 def scores(
     frame: Frame,
     *,
@@ -40,19 +51,21 @@ def scores(
     features: Sequence[str],
     lower_is_member: bool | None,
     where: str,
+    attack: str | Sequence[str] | None = None,
     text: str | None = None,
     given: npt.NDArray[Any] | None = None,
 ) -> tuple[npt.NDArray[np.floating[Any]], tuple[str, ...]]:
-    """A matrix of scores, one column each, and their names; with a model they name attacks.
+    """A matrix of scores, one column each, and their names: columns, or attacks on a model.
 
     ``given`` says where the rows stood in the table as it was given.
     """
-    names = [score] if isinstance(score, str) else list(score or ())
     if model is not None:
-        return _attacked(frame, names or ["loss"], model, label, features, text, given)
-    require(score is not None, "Give the score column (or several), or a model to score with.")
-    require(len(names) > 0, "Name at least one score column.")
-    names = tables.expand(frame, names, where)
+        require(score is None, "Attacks on the model make the scores: name them as attack.")
+        asked = DEFAULT if attack is None else attack
+        attacks = [asked] if isinstance(asked, str) else list(asked)
+        return _attacked(frame, attacks, model, label, features, text, given)
+    require(attack is None, "An attack asks a model: give one, or name score columns instead.")
+    names = tables.expand(frame, score_columns(score), where)
     columns = [tables.compact_numbers(frame, name, where) for name in names]
     if len({column.dtype for column in columns}) > 1:
         columns = [column.astype(float) for column in columns]

@@ -7,13 +7,11 @@ attack that looks at all records together is scored once all of them were asked 
 
 from __future__ import annotations
 
-import json
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -27,13 +25,13 @@ from divulge.attacks.observe import Question, observe, packed, unpacked
 from divulge.data import chunked, tables
 from divulge.data.arranged import arranged, order_of
 from divulge.data.chunked import Chunks
-from divulge.data.stored import PARQUET
+from divulge.data.table_files import require_table_name, write_table
 from divulge.data.tables import Frame
-from divulge.data.writing import replacing, require_not_among
-from divulge.errors import InputError, require
+from divulge.errors import Note, require
+from divulge.models.handed import handed
 from divulge.models.identity import by_answers, identity
 from divulge.types import Array
-from divulge.work import SERIAL, Engine
+from divulge.work import Engine
 from divulge.work.pieces import Pieces, digest
 from divulge.work.threads import single
 
@@ -41,7 +39,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Progress = Callable[[int, int], None]
 Scored = tuple[Frame, dict[str, Array]]
 
-ROWS = 65_536
+CHUNK = 65_536
 """Records in one piece of work."""
 FIRST = 32
 """Records asked about to see which attacks can run."""
@@ -85,58 +83,82 @@ class Job:
 def score(
     data: Any = None,
     *,
-    model: Any,
-    out: str | os.PathLike[str] | None = None,
     members: Any = None,
     nonmembers: Any = None,
-    attacks: str | Sequence[str] = "all",
+    population: Any = None,
+    columns: Sequence[str] | None = None,
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    model: Any,
     references: Sequence[Any] = (),
     shadows: Sequence[Any] = (),
     shadow_columns: Sequence[str] = (),
-    population: Any = None,
-    columns: Sequence[str] | None = None,
-    rows: int = ROWS,
+    attack: str | Sequence[str] = "all",
+    chunk: int = CHUNK,
+    n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     cache_key: str | None = None,
-    engine: Engine = SERIAL,
+    table: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Frame | None:
-    """Score records with attacks; the table is returned, or written to ``out`` (Parquet or CSV).
+    """Score records with attacks; the table is returned, or written as ``table`` (Parquet, CSV).
 
     ``data`` is one table, or ``members`` and ``nonmembers`` are given apart, which become the
     column ``member``. The table keeps its columns (or those in ``columns``) and gains one per
-    attack, in the attack's own sign. ``attacks="all"`` takes every attack that has what it needs.
-    ``references``, ``shadows`` (with the columns that say which records each trained on) and
-    ``population`` are what some attacks need; ``divulge attacks`` lists them. With a folder
-    ``cache`` a second run repeats nothing. Models are named by their content there; ``cache_key``
-    names what has none, a server or an object of your own: change it whenever the model changes.
+    attack, in the attack's own sign. ``attack="all"`` takes every attack that has what it
+    needs. ``references``, ``shadows`` (with the columns that say which records each trained on)
+    and ``population`` are what some attacks need; ``divulge attacks`` lists them. Every model
+    is a ``Source``, a fitted object, a callable or a place as text. Chunks of ``chunk`` records
+    are asked about by ``n_jobs`` processes, ``backend`` and ``address``
+    (``divulge.work.Engine``). With a folder ``cache`` a second run repeats nothing. Models are
+    named by their content there; ``cache_key`` names what has none, a server or an object of
+    your own: change it whenever the model changes.
     """
-    require(rows >= 1, f"rows must be at least 1. Found {rows!r}.")
-    if out is not None:
-        kind = Path(out).suffix.lower()
-        require(kind in (*PARQUET, ".csv"), f"{out} must end in .parquet or .csv.")
-        require_not_among(out, (data, members, nonmembers, population))
+    require(chunk >= 1, f"chunk must be at least 1. Found {chunk!r}.")
+    engine = Engine(backend, n_jobs, address)
+    if table is not None:
+        require_table_name(table, (data, members, nonmembers, population))
     question = Question(
-        target=model,
+        target=handed(model),
         features=(features,) if isinstance(features, str) else tuple(features),
         label=label,
         text=text,
-        references=tuple(references),
-        shadows=tuple(shadows),
+        references=tuple(handed(reference) for reference in references),
+        shadows=tuple(handed(shadow) for shadow in shadows),
         shadow_columns=tuple(shadow_columns),
     )
-    chunks = _chunks(data, members, nonmembers, rows)
-    job = replace(prepared(question, chunks.first(FIRST), attacks, population), cache_key=cache_key)
-    pieces = Pieces(None if cache is None else Path(cache))
+    chunks = _chunks(data, members, nonmembers, chunk)
+    job = replace(prepared(question, chunks.first(FIRST), attack, population), cache_key=cache_key)
+    for note in not_opened(attack, references, shadows):
+        warnings.warn(note, Note, stacklevel=3)
+    pieces = Pieces.at(cache)
     made = _scored(job, chunks, pieces, engine, progress)
     shaped = (_table(chunk, scores, columns) for chunk, scores in made)
-    if out is None:
+    if table is None:
         return tables.concat(list(shaped))
-    _write(Path(out), shaped, job)
+    write_table(table, (part.to_arrow() for part in shaped), _about(job))
     return None
+
+
+def not_opened(
+    attack: str | Sequence[str], references: Sequence[Any], shadows: Sequence[Any]
+) -> list[str]:
+    """Which models were given although no attack that was named needs them, in sentences."""
+    if attack == "all":
+        return []
+    needs = set(_needs(registry.find(name) for name in _names(attack)))
+    given = (
+        ("reference", references, {"reference"}),
+        ("shadow", shadows, {"shadows in", "shadows out"}),
+    )
+    return [
+        f"No attack that was named needs a {role} model: {len(models)} not opened."
+        for role, models, wanted in given
+        if len(models) > 0 and not wanted & needs
+    ]
 
 
 def prepared(
@@ -281,26 +303,7 @@ def _table(chunk: Frame, found: Mapping[str, Array], columns: Sequence[str] | No
     return tables.read(table)
 
 
-def _write(out: Path, parts: Iterable[Frame], job: Job) -> None:
-    """Write as it comes, to a temporary file that takes the name at the end."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    about = {
-        "divulge": __version__,
-        "attacks": {a: {"lower_is_member": registry.find(a).lower_is_member} for a in job.attacks},
-    }
-    parquet = out.suffix.lower() in PARQUET
-    with replacing(out) as place, ExitStack() as opened:
-        writer: Any = None
-        for part in parts:
-            table = part.to_arrow()
-            try:
-                if writer is None:
-                    schema = table.schema.with_metadata({"divulge": json.dumps(about)})
-                    kind = pyarrow.parquet.ParquetWriter if parquet else pyarrow.csv.CSVWriter
-                    writer = opened.enter_context(kind(place, schema))
-                writer.write_table(table.cast(schema))
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(f"Cannot write {out}: {error}") from error
+def _about(job: Job) -> dict[str, Any]:
+    """What the table says of itself: which attacks made it, and their signs."""
+    signs = {a: {"lower_is_member": registry.find(a).lower_is_member} for a in job.attacks}
+    return {"divulge": __version__, "attacks": signs}

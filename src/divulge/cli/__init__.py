@@ -17,6 +17,7 @@ from divulge.cli import (
     failures,
     leakage,
     membership,
+    parsing,
     report,
     retraining,
     schema,
@@ -54,20 +55,27 @@ def _root(
     """
 
 
-app.command("score")(failures.guarded(score.command))
-app.command("membership")(failures.guarded(membership.command))
-app.command("attribute")(failures.guarded(attribute.command))
-app.command("synthetic")(failures.guarded(synthetic.command))
-app.command("retraining")(failures.guarded(retraining.command))
-app.command("leakage")(failures.guarded(leakage.command))
-app.add_typer(canaries.app, name="canaries")
-app.command("demo")(failures.guarded(demo.command))
-app.command("attacks")(failures.guarded(attacks.command))
-app.command("check")(failures.guarded(check.command))
-app.command("report")(failures.guarded(report.command))
-app.command("schema")(failures.guarded(schema.command))
-app.command("bound")(failures.guarded(bound.command))
-app.command("selftest")(failures.guarded(selftest.command))
+_COMMANDS = {
+    "score": score,
+    "membership": membership,
+    "attribute": attribute,
+    "synthetic": synthetic,
+    "retraining": retraining,
+    "leakage": leakage,
+    "canaries": canaries,
+    "demo": demo,
+    "attacks": attacks,
+    "check": check,
+    "report": report,
+    "schema": schema,
+    "bound": bound,
+    "selftest": selftest,
+}
+for _name, _module in _COMMANDS.items():
+    if _module is canaries:
+        app.add_typer(canaries.app, name=_name)
+    else:
+        parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
 
 
 def main() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
+
+EXAMPLE = "divulge attacks --json"
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the attacks on membership: what each needs, its sign, and its paper.
 

@@ -10,49 +10,49 @@ import typer
 from divulge.cli import opening, options, output
 from divulge.errors import require
 
+EXAMPLE = "divulge attribute train.csv --label y --features 'x_*' --proxy-exact --out result.json"
+
 
 def command(
-    table: Annotated[
-        Path | None, typer.Argument(help="Parquet or CSV of training records.")
+    data: Annotated[Path | None, typer.Argument(help="Parquet or CSV of training records.")] = None,
+    also_data: options.AlsoData = None,
+    heldout: Annotated[
+        Path | None, options.data(help="Records outside the training set, with the same columns.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The same, beside --model.")] = None,
-    label: Annotated[str | None, typer.Option(help="Column with the true label.")] = None,
+    features: options.Features = "",
+    label: Annotated[str | None, options.data(help="Column with the true label.")] = None,
     protected: Annotated[
-        str | None, typer.Option(help="Audit this column instead of the label.")
+        str | None, options.data(help="Audit this column instead of the label.")
     ] = None,
     bins: Annotated[
-        int | None, typer.Option(help="Put a numeric protected column into so many bins.")
+        int | None, options.data(help="Put a numeric protected column into so many bins.")
     ] = None,
-    target: Annotated[str, typer.Option(help="Prefix of the target's probability columns.")] = "p_",
-    proxy: Annotated[str, typer.Option(help="Prefix of the proxy's probability columns.")] = "q_",
-    features: Annotated[
-        str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
-    ] = "",
+    target: Annotated[str, options.data(help="Prefix of the target's probability columns.")] = "p_",
+    proxy: Annotated[str, options.data(help="Prefix of the proxy's probability columns.")] = "q_",
     model: opening.MaybePlace = None,
     proxy_model: Annotated[
-        str | None, typer.Option(help="The proxy likewise, such as an earlier checkpoint.")
+        str | None, options.model(help="The proxy likewise, such as an earlier checkpoint.")
     ] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
-    heldout: Annotated[
-        Path | None, typer.Option(help="Records outside the training set, with the same columns.")
-    ] = None,
+    attack: Annotated[
+        str, options.statistics(help="llr (log-likelihood ratio) or published (the paper's).")
+    ] = "llr",
+    power: Annotated[float, options.statistics(help="The t of the published attack.")] = 2.0,
     proxy_exact: Annotated[
-        bool, typer.Option("--proxy-exact", help="Vouch for the proxy: no correction.")
+        bool, options.statistics("--proxy-exact", help="Vouch for the proxy: no correction.")
     ] = False,
     tau: Annotated[
         float | None,
-        typer.Option(help="The proxy is within tau of the truth in total variation, per record."),
+        options.statistics(
+            help="The proxy is within tau of the truth in total variation, per record."
+        ),
     ] = None,
-    score: Annotated[
-        str, typer.Option(help="llr (log-likelihood ratio) or published (the paper's).")
-    ] = "llr",
-    power: Annotated[float, typer.Option(help="The t of the published score.")] = 2.0,
-    repetitions: Annotated[int, typer.Option(help="Replays of the coin flips.")] = 20,
     delta: options.Delta = None,
     error: options.Error = 0.05,
-    seed: Annotated[int, typer.Option(help="Fixes the split and the coin flips.")] = 0,
+    repeats: Annotated[int, options.statistics(help="How often the coins are flipped anew.")] = 20,
+    seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -70,35 +70,31 @@ def command(
 
     output.check(
         (output.result_file(out), output.page(report)),
-        (table, data, heldout, model, proxy_model),
+        (data, also_data, heldout, model, proxy_model),
         claim=claim,
         overwrite=overwrite,
     )
-    require((table is None) != (data is None), "Give one table: as the argument, or as --data.")
-    loaded = [
-        where and opening.source(where, trust, allow_pickle, with_).raw()
-        for where in (model, proxy_model)
-    ]
+    require((data is None) != (also_data is None), "Give one table: as the argument, or as --data.")
     with progress.stages() as advance:
         result = attribute(
-            table if table is not None else data,
+            data or also_data,
+            heldout=heldout,
+            features=output.words(features),
             label=label,
             protected=protected,
             bins=bins,
             target=target,
             proxy=proxy,
-            features=output.words(features),
-            model=loaded[0],
-            proxy_model=loaded[1],
-            heldout=heldout,
+            model=model and opening.source(model, trust, allow_pickle, with_),
+            proxy_model=proxy_model and opening.source(proxy_model, trust, allow_pickle, with_),
+            attack=attack,
+            power=power,
             proxy_exact=proxy_exact,
             tau=tau,
-            score=score,
-            power=power,
-            repetitions=repetitions,
             deltas=tuple(delta) if delta else DELTAS,
             error=error,
-            rng=seed,
+            repeats=repeats,
+            seed=seed,
             command=output.command_line(),
             progress=advance,
         )

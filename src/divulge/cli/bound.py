@@ -12,18 +12,20 @@ from divulge.bounds.statement import DELTAS, state_bounds
 from divulge.cli import options
 from divulge.result import SCHEMA
 
+EXAMPLE = "divulge bound --trials 10000 --guesses 200 --correct 191"
+
 
 def command(
-    trials: Annotated[int, typer.Option(help="Number of trials in the game.")],
-    guesses: Annotated[int, typer.Option(help="Number of trials that were guessed.")],
-    correct: Annotated[int, typer.Option(help="Number of guesses that were right.")],
+    trials: Annotated[int, options.data(help="Number of trials in the game.")],
+    guesses: Annotated[int, options.data(help="Number of trials that were guessed.")],
+    correct: Annotated[int, options.data(help="Number of guesses that were right.")],
+    method: Annotated[str, options.statistics(help=f"One of {', '.join(METHODS)}.")] = "auto",
+    tau: Annotated[float, options.statistics(help="Total-variation budget of a proxy.")] = 0.0,
     delta: Annotated[
         list[float] | None,
-        typer.Option(help="Delta of an epsilon; repeatable. Default: 0, 1e-6, 1e-5."),
+        options.statistics(help="Delta of an epsilon; repeatable. Default: 0, 1e-6, 1e-5."),
     ] = None,
-    error: Annotated[float, typer.Option(help="Error probability of each bound.")] = 0.05,
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "auto",
-    tau: Annotated[float, typer.Option(help="Total-variation budget of a proxy.")] = 0.0,
+    error: Annotated[float, options.statistics(help="Error probability of each bound.")] = 0.05,
     as_json: options.AsJson = False,
 ) -> None:
     """Turn counted guesses into lower bounds on mu and epsilon.

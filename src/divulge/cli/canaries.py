@@ -7,60 +7,65 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import failures, options, output
+from divulge.cli import failures, options, output, parsing
 
+PLAN_EXAMPLE = (
+    "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count 200 "
+    "--plan plan.json"
+)
+AUDIT_EXAMPLE = "divulge canaries audit plan.json scores.csv --score loss --out result.json"
 app = typer.Typer(
     help="Canaries: include records by coin flips before training, audit the model afterwards.",
     no_args_is_help=True,
 )
 
 
-@app.command("plan")
 @failures.guarded
 def plan_command(
     data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records at hand.")],
     records: Annotated[
-        Path, typer.Option(help="Where to write the records to train on (Parquet or CSV).")
+        Path, options.result(help="Where to write the records to train on (Parquet or CSV).")
     ],
-    out: Annotated[Path, typer.Option(help="Where to write the plan, with the coin flips.")] = Path(
-        "plan.json"
-    ),
-    canaries: Annotated[
-        Path | None, typer.Option(help="Where to write all canaries, to be scored afterwards.")
-    ] = None,
-    count: Annotated[int, typer.Option(help="How many canaries.")] = 1000,
-    strategy: Annotated[
-        str, typer.Option(help="mahalanobis, random or norm: which records are canaries.")
-    ] = "mahalanobis",
-    features: Annotated[
-        str, typer.Option(help="Columns to measure by, or patterns such as x_*. Default: all.")
-    ] = "",
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Column with an id per record. Default: row number.")
-    ] = None,
     reference: Annotated[
-        Path | None, typer.Option(help="Records to measure from. Default: the data.")
+        Path | None, options.data(help="Records to measure from. Default: the data.")
     ] = None,
     gradients: Annotated[
         list[Path] | None,
-        typer.Option(help="Clipped gradients, a row per record; repeatable, one table per step."),
+        options.data(help="Clipped gradients, a row per record; repeatable, one table per step."),
     ] = None,
+    features: Annotated[
+        str, options.data(help="Columns to measure by, or patterns such as x_*. Default: all.")
+    ] = "",
+    id_: Annotated[
+        str | None, options.data("--id", help="Column with an id per record. Default: row number.")
+    ] = None,
+    count: Annotated[int, options.statistics(help="How many canaries.")] = 1000,
+    strategy: Annotated[
+        str, options.statistics(help="mahalanobis, random or norm: which records are canaries.")
+    ] = "mahalanobis",
     noise: Annotated[
-        float, typer.Option(help="Standard deviation of the noise on every column of the mean.")
+        float,
+        options.statistics(help="Standard deviation of the noise on every column of the mean."),
     ] = 0.0,
     averaged: Annotated[
-        float | None, typer.Option(help="Records in that mean (a batch). Default: all.")
+        float | None, options.statistics(help="Records in that mean (a batch). Default: all.")
     ] = None,
-    probability: Annotated[float, typer.Option(help="Of a canary to be included.")] = 0.5,
+    probability: Annotated[float, options.statistics(help="Of a canary to be included.")] = 0.5,
     seed: Annotated[
         int | None,
-        typer.Option(
+        options.statistics(
             help="Fixes the coin flips: as secret as the plan. Default: drawn by the operating "
             "system and kept in the plan."
         ),
     ] = None,
+    canaries: Annotated[
+        Path | None, options.result(help="Where to write all canaries, to be scored afterwards.")
+    ] = None,
+    plan: Annotated[
+        Path, options.result(help="Where to write the plan, with the coin flips.")
+    ] = Path("plan.json"),
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over files that exist.")
+        bool, options.result("--overwrite", help="Write over files that exist.")
     ] = False,
 ) -> None:
     """Choose canaries, flip a coin for each, and write the records to train on.
@@ -75,7 +80,7 @@ def plan_command(
         data,
         reference,
         *(gradients or ()),
-        out=out,
+        plan=plan,
         records=records,
         canaries=canaries,
         overwrite=overwrite,
@@ -83,46 +88,48 @@ def plan_command(
     with progress.stages() as advance:
         made = game.plan(
             data,
-            count=count,
-            strategy=strategy,
-            features=output.words(features),
-            id=id_,
             reference=reference,
             gradients=tuple(gradients or ()),
+            features=output.words(features),
+            id=id_,
+            count=count,
+            strategy=strategy,
             noise=noise,
             averaged=averaged,
             probability=probability,
-            rng=seed,
+            seed=seed,
             progress=advance,
         )
         advance("writing", 1, 2)
         game.write_plan(
-            made, data, out=out, records=records, canaries=canaries, overwrite=overwrite
+            made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
         )
     output.say(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
     output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
-    output.say(f"{out} holds the truths: keep it, and the seed, from whoever makes the scores.")
-    output.say(f"sha256 of {out.name}: {file_sha256(out)}")
+    output.say(f"{plan} holds the truths: keep it, and the seed, from whoever makes the scores.")
+    output.say(f"sha256 of {plan.name}: {file_sha256(plan)}")
 
 
-@app.command("audit")
 @failures.guarded
 def audit_command(
     plan: Annotated[Path, typer.Argument(help="The plan, written before training.")],
     scores: Annotated[Path, typer.Argument(help="Parquet or CSV: an id and scores per canary.")],
     score: Annotated[
-        str, typer.Option(help="Score column; several with commas; patterns such as s_*.")
-    ] = "loss",
-    id_: Annotated[
-        str | None, typer.Option("--id", help="Id column of the scores. Default: the plan's.")
+        str | None,
+        options.data(
+            help="Score columns, comma-separated; patterns such as s_* too. Default: loss."
+        ),
     ] = None,
     lower_is_member: options.LowerIsMember = None,
+    id_: Annotated[
+        str | None, options.data("--id", help="Id column of the scores. Default: the plan's.")
+    ] = None,
     ignore_others: Annotated[
-        bool, typer.Option("--ignore-others", help="Allow rows that are no canaries.")
+        bool, options.data("--ignore-others", help="Allow rows that are not canaries.")
     ] = False,
     delta: options.Delta = None,
     error: options.Error = 0.05,
-    seed: Annotated[int, typer.Option(help="Fixes the order of revelation.")] = 0,
+    seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -147,14 +154,18 @@ def audit_command(
         result = game.audit(
             plan,
             scores,
-            score=output.words(score),
-            id=id_,
+            score=None if score is None else output.words(score),
             lower_is_member=lower_is_member,
+            id=id_,
+            ignore_others=ignore_others,
             deltas=tuple(delta) if delta else DELTAS,
             error=error,
-            ignore_others=ignore_others,
-            rng=seed,
+            seed=seed,
             command=output.command_line(),
             progress=advance,
         )
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+
+
+parsing.add(app, "plan", plan_command, PLAN_EXAMPLE)
+parsing.add(app, "audit", audit_command, AUDIT_EXAMPLE)

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import output
+from divulge.cli import options, output
+
+EXAMPLE = "divulge check result.json --claim epsilon=8,delta=1e-5"
 
 
 def command(
     result: Annotated[Path, typer.Argument(help="A result written with --out.")],
-    claim: Annotated[str, typer.Option(help="epsilon=8,delta=1e-5 or mu=1.")],
+    claim: Annotated[str, options.statistics(help="epsilon=8,delta=1e-5 or mu=1.")],
 ) -> None:
     """Hold a privacy claim against a result.
 

@@ -9,11 +9,13 @@ import typer
 
 from divulge.cli import options, output
 
+EXAMPLE = "divulge demo --out result.json"
+
 
 def command(
-    report: Annotated[Path, typer.Option(help="The HTML report to write.")] = Path("report.html"),
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON too.")] = None,
-    seed: Annotated[int, typer.Option(help="Fixes the model, the draw and the order.")] = 0,
+    seed: options.Seed = 0,
+    out: options.Out = None,
+    report: Annotated[Path, options.result(help="The HTML report to write.")] = Path("report.html"),
     overwrite: options.Overwrite = False,
 ) -> None:
     """Train a small model on one part of a real survey and audit it with another part."""

@@ -17,7 +17,9 @@ import os
 import select
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +27,7 @@ import typer
 
 from divulge import __version__
 from divulge.cli.quoting import safe
-from divulge.errors import DivulgeError
+from divulge.errors import DivulgeError, Note
 from divulge.text.visible import one_line, visible
 
 DEBUG = "--debug"
@@ -54,7 +56,8 @@ def guarded(command: Callable[..., T]) -> Callable[..., T]:
     @functools.wraps(command)
     def run(**given: Any) -> T:
         try:
-            found = command(**given)
+            with notes():
+                found = command(**given)
             sys.stdout.flush()
             return found
         except (DivulgeError, typer.Exit):
@@ -63,6 +66,23 @@ def guarded(command: Callable[..., T]) -> Callable[..., T]:
             raise ended(error, given) from error
 
     return run
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Within, what the library only notes is a line on stderr, as an error is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Note)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *further: Any) -> None:
+            if issubclass(category, Note):
+                print(f"divulge: {one_line(safe(str(message)))}", file=sys.stderr)
+            else:
+                others(message, category, *further)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
 
 
 def ended(error: BaseException, given: dict[str, Any] | None = None) -> Ended:

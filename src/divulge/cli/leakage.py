@@ -9,68 +9,76 @@ import typer
 
 from divulge.cli import options, output
 
+EXAMPLE = "divulge leakage data.csv --reference ref.csv --id key --table leakage.csv"
+
 
 def command(
     data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records behind the mean.")],
     reference: Annotated[
-        Path, typer.Option(help="Records drawn like them, best ones that are not among them.")
+        Path, options.data(help="Records drawn like them, best ones that are not among them.")
     ],
     features: Annotated[
         str,
-        typer.Option(
-            help="Columns of numbers or of lists, with commas, or patterns. Default: all others."
+        options.data(
+            help="Columns of numbers or of lists, comma-separated, or patterns. Default: all "
+            "others."
         ),
     ] = "",
-    id: Annotated[
-        str | None, typer.Option("--id", help="Column that names a record. Default: row numbers.")
+    id_: Annotated[
+        str | None, options.data("--id", help="Column that names a record. Default: row numbers.")
     ] = None,
-    mechanism: Annotated[str, typer.Option(help="mean, noisy-mean or subsampled-mean.")] = "mean",
-    noise: Annotated[
-        float | None,
-        typer.Option(help="Standard deviation of the noise on every column of the mean."),
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="Share of the records that is sampled, in (0, 1].")
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="Records in the whole table, if the file holds a part.")
-    ] = None,
-    covariance: Annotated[
-        str, typer.Option(help="ledoit-wolf, diagonal or empirical.")
-    ] = "ledoit-wolf",
     drop_constant: Annotated[
         bool,
-        typer.Option("--drop-constant", help="Leave out columns constant over the reference."),
+        options.data("--drop-constant", help="Leave out columns constant over the reference."),
     ] = False,
-    delta: options.Delta = None,
-    fpr: Annotated[
-        list[float] | None,
-        typer.Option(help="False-positive rate for the power; repeatable. Default: 0.01, 0.1."),
+    mechanism: Annotated[
+        str, options.statistics(help="mean, noisy-mean or subsampled-mean.")
+    ] = "mean",
+    noise: Annotated[
+        float | None,
+        options.statistics(help="Standard deviation of the noise on every column of the mean."),
     ] = None,
+    rate: Annotated[
+        float | None, options.statistics(help="Share of the records that is sampled, in (0, 1].")
+    ] = None,
+    size: Annotated[
+        int | None, options.statistics(help="Records in the whole table, if the file holds a part.")
+    ] = None,
+    covariance: Annotated[
+        str, options.statistics(help="ledoit-wolf, diagonal or empirical.")
+    ] = "ledoit-wolf",
     advantage: Annotated[
-        float, typer.Option(help="What noise or rate is solved for: the advantage to come down to.")
+        float,
+        options.statistics(help="What noise or rate is solved for: the advantage to come down to."),
     ] = 0.1,
     percentile: Annotated[
-        float, typer.Option(help="Which percentile of the records must come down to it.")
+        float, options.statistics(help="Which percentile of the records must come down to it.")
     ] = 99.0,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the table of all records: .parquet or .csv.")
+    fpr: Annotated[
+        list[float] | None,
+        options.statistics(
+            help="False-positive rate for the power; repeatable. Default: 0.01, 0.1."
+        ),
     ] = None,
-    result: options.Out = None,
+    delta: options.Delta = None,
+    table: Annotated[
+        Path | None, options.result(help="Write the table of all records: .parquet or .csv.")
+    ] = None,
     as_json: options.AsJson = False,
+    out: options.Out = None,
     report: options.Report = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Rank records by what the best attack would learn of them from a released mean.
 
     Computed from distances under a stated model: no attack is run and nothing is proved.
-    Exit code 0: computed; 2: bad input.
+    Exit code 0: computed; 2: bad input; 3: nothing can be computed.
     """
     from divulge.games.leakage import play as game
     from divulge.report import progress
 
     output.check(
-        (output.table(out), output.result_file(result, "--result"), output.page(report)),
+        (output.table(table), output.result_file(out), output.page(report)),
         (data, reference),
         overwrite=overwrite,
     )
@@ -79,21 +87,21 @@ def command(
             data,
             reference=reference,
             features=output.words(features),
-            id=id,
+            id=id_,
+            drop_constant=drop_constant,
             mechanism=mechanism,
             noise=noise,
             rate=rate,
             size=size,
             covariance=covariance,
-            drop_constant=drop_constant,
-            deltas=tuple(delta) if delta else game.DELTAS,
-            fprs=tuple(fpr) if fpr else game.FPRS,
             advantage=advantage,
             percentile=percentile,
-            out=out,
+            fprs=tuple(fpr) if fpr else game.FPRS,
+            deltas=tuple(delta) if delta else game.DELTAS,
+            table=table,
             command=output.command_line(),
             progress=advance,
         )
-    if out is not None:
-        output.say(f"Wrote {out}", err=True)
-    output.deliver(found, as_json=as_json, out=result, report=report)
+    if table is not None and found.verdict.status == "computed":
+        output.say(f"Wrote {table}", err=True)
+    output.deliver(found, as_json=as_json, out=out, report=report)

@@ -9,71 +9,80 @@ import typer
 
 from divulge.cli import opening, options, output
 
+EXAMPLE = "divulge membership scores.csv --score loss --features 'x_*' --out result.json"
+
 
 def command(
-    table: Annotated[
+    data: Annotated[
         Path | None,
         typer.Argument(help="Parquet, CSV or a folder of Parquet: a truth column and scores."),
     ] = None,
-    members: Annotated[
-        Path | None, typer.Option(help="Members alone, beside --nonmembers.")
+    members: options.Members = None,
+    nonmembers: options.Nonmembers = None,
+    heldout: Annotated[
+        Path | None, options.data(help="Further records (truth, features) for the propensity.")
     ] = None,
-    nonmembers: Annotated[Path | None, typer.Option(help="Non-members alone.")] = None,
-    truth: Annotated[str, typer.Option(help="Column that says who is a member.")] = "member",
+    rows: Annotated[
+        int | None,
+        options.data(help="Use at most so many rows, chosen at random. Default: what fits."),
+    ] = None,
+    truth: Annotated[str, options.data(help="Column that says who is a member.")] = "member",
     score: Annotated[
-        str,
-        typer.Option(
-            help="Score column; several with commas; patterns such as s_*. With --model: attacks."
+        str | None,
+        options.data(
+            help="Score columns, comma-separated; patterns such as s_* too. Default: loss."
         ),
-    ] = "loss",
-    features: Annotated[
-        str, typer.Option(help="Feature columns with commas, or patterns such as x_*.")
-    ] = "",
+    ] = None,
+    lower_is_member: options.LowerIsMember = None,
+    features: options.Features = "",
+    label: Annotated[str | None, options.data(help="Column that the model predicts.")] = None,
+    text: Annotated[str | None, options.data(help="Column of text that the model reads.")] = None,
+    propensity: Annotated[
+        str | None, options.data(help="Column with known probabilities of membership.")
+    ] = None,
+    reference_score: Annotated[
+        str | None, options.data(help="The score of a model that never saw the members.")
+    ] = None,
     model: opening.MaybePlace = None,
-    label: Annotated[str | None, typer.Option(help="Column that the model predicts.")] = None,
-    text: Annotated[str | None, typer.Option(help="Column of text that the model reads.")] = None,
+    attack: Annotated[
+        str | None,
+        options.model(
+            help="Attacks on the model, comma-separated (see divulge attacks). Default: loss."
+        ),
+    ] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
-    lower_is_member: options.LowerIsMember = None,
-    propensity: Annotated[
-        str | None, typer.Option(help="Column with known probabilities of membership.")
-    ] = None,
-    reference_score: Annotated[
-        str | None, typer.Option(help="The score of a model that never saw the members.")
-    ] = None,
-    delta: options.Delta = None,
-    error: options.Error = 0.05,
+    combine: Annotated[
+        str,
+        options.statistics(help="scores, or learned: boosting on scores and features makes one."),
+    ] = "scores",
+    estimator: Annotated[
+        str, options.statistics(help="auto (robust stack), logistic or boosting.")
+    ] = "auto",
+    calibration: Annotated[
+        str, options.statistics(help="platt or isotonic, for logistic and boosting.")
+    ] = "platt",
     correction: Annotated[
         list[str] | None,
-        typer.Option(
+        options.statistics(
             help="none, composition, conditional, signed, balanced or prior; repeatable. All."
         ),
     ] = None,
-    estimator: Annotated[
-        str, typer.Option(help="auto (robust stack), logistic or boosting.")
-    ] = "auto",
-    calibration: Annotated[
-        str, typer.Option(help="platt or isotonic, for logistic and boosting.")
-    ] = "platt",
-    heldout: Annotated[
-        Path | None, typer.Option(help="Further records (truth, features) for the propensity.")
-    ] = None,
-    attack: Annotated[
-        str, typer.Option(help="scores, or learned: boosting on scores and features.")
-    ] = "scores",
     bootstrap: Annotated[
-        int, typer.Option(help="Resamples for the published method (600 in the paper); 0: none.")
+        int,
+        options.statistics(help="Resamples for the published method (600 in the paper); 0: none."),
     ] = 0,
-    rows: Annotated[
-        int | None,
-        typer.Option(help="Use at most so many rows, chosen at random. Default: what fits."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes the draw and the order of revelation.")] = 0,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
+    seed: options.Seed = 0,
     seeds: Annotated[
-        int, typer.Option(help="Draw so often, by seed, seed + 1, ...: combined, with the spread.")
+        int,
+        options.statistics(
+            help="Draw so often, by seed, seed + 1, ...: combined, with the spread."
+        ),
     ] = 1,
-    n_jobs: options.NJobs = -1,
+    n_jobs: options.NJobs = options.N_JOBS,
     backend: options.Backend = "loky",
     address: options.Address = None,
     cache: options.Cache = options.CACHE,
@@ -94,34 +103,35 @@ def command(
 
     output.check(
         (output.result_file(out), output.page(report)),
-        (table, members, nonmembers, heldout, model),
+        (data, members, nonmembers, heldout, model),
         claim=claim,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
         result = membership(
-            table,
+            data,
             members=members,
             nonmembers=nonmembers,
+            heldout=heldout,
+            rows=rows,
             truth=truth,
-            score=output.words(score),
+            score=None if score is None else output.words(score),
+            lower_is_member=lower_is_member,
             features=output.words(features),
-            model=model and opening.source(model, trust, allow_pickle, with_),
             label=label,
             text=text,
-            lower_is_member=lower_is_member,
             propensity=propensity,
             reference_score=reference_score,
-            deltas=tuple(delta) if delta else DELTAS,
-            error=error,
-            corrections=tuple(correction) if correction else CORRECTIONS,
+            model=model and opening.source(model, trust, allow_pickle, with_),
+            attack=None if attack is None else output.words(attack),
+            combine=combine,
             estimator=estimator,
             calibration=calibration,
-            heldout=heldout,
-            attack=attack,
+            corrections=tuple(correction) if correction else CORRECTIONS,
             bootstrap=bootstrap,
-            rows=rows,
-            rng=seed,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            seed=seed,
             seeds=seeds,
             n_jobs=n_jobs,
             backend=backend,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from divulge.cli import options
 from divulge.errors import InputError
 from divulge.text import masking
 from divulge.text.visible import one_line
@@ -16,14 +17,12 @@ from divulge.text.visible import one_line
 if TYPE_CHECKING:
     from divulge.models.source import Source
 
-PLACE = "A file, a folder, an address (http) or module:name."
-Place = Annotated[str, typer.Option("--model", help=f"The target: {PLACE[0].lower()}{PLACE[1:]}")]
-MaybePlace = Annotated[
-    str | None, typer.Option("--model", help=f"The target: {PLACE[0].lower()}{PLACE[1:]}")
-]
+PLACE = "a file, a folder, an address (http) or module:name."
+Place = Annotated[str, options.model("--model", help=f"The target: {PLACE}")]
+MaybePlace = Annotated[str | None, options.model("--model", help=f"The target: {PLACE}")]
 With = Annotated[
     list[str] | None,
-    typer.Option(
+    options.model(
         "--with",
         metavar="NAME=VALUE",
         help="How a model is opened, such as outputs=logits or api=kserve; repeatable.",
@@ -45,7 +44,7 @@ def source(
     from divulge.models.source import Source
 
     own: dict[str, Any] = {}
-    options: dict[str, Any] = {}
+    further: dict[str, Any] = {}
     known: dict[str, Callable[[str], Any]] = {**dict.fromkeys(_FIELDS, str), **_endpoint_options()}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -61,13 +60,13 @@ def source(
         elif name in _FIELDS:
             own[name] = value
         else:
-            options[name] = _number(name, value, known[name])
+            further[name] = _number(name, value, known[name])
     return Source(
         where,
         trust=tuple(trust or ()),
         allow_pickle=allow_pickle,
         cache_key=cache_key,
-        options=options,
+        options=further,
         **own,
     )
 

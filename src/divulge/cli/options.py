@@ -1,63 +1,108 @@
-"""Options that several commands share, each defined once: name, type and help."""
+"""Options that several commands share, each defined once: name, type and help.
+
+The help of every command shows its options in the same groups, which are also the order of the
+arguments in Python: input, model, statistics, work, output.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-Trust = Annotated[
-    list[str] | None,
-    typer.Option(help="A type that a model file may load; repeatable. The error lists them."),
-]
-AllowPickle = Annotated[
-    bool,
-    typer.Option(
-        "--allow-pickle",
-        help="Load pickle or joblib files. They can run any code on this machine.",
-    ),
-]
+INPUT, MODEL, STATISTICS, WORK, OUTPUT = "Input", "Model", "Statistics", "Work", "Output"
+PANELS = (INPUT, MODEL, STATISTICS, WORK, OUTPUT)
+
+
+def data(*names: str, help: str) -> Any:
+    """An option that names a table or a column."""
+    return typer.Option(*names, help=help, rich_help_panel=INPUT)
+
+
+def model(*names: str, help: str, metavar: str | None = None) -> Any:
+    """An option about models and attacks."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=MODEL)
+
+
+def statistics(*names: str, help: str) -> Any:
+    """An option about what is computed, and how it is drawn."""
+    return typer.Option(*names, help=help, rich_help_panel=STATISTICS)
+
+
+def work(*names: str, help: str) -> Any:
+    """An option about who computes, and what is kept."""
+    return typer.Option(*names, help=help, rich_help_panel=WORK)
+
+
+def result(*names: str, help: str) -> Any:
+    """An option about what is written."""
+    return typer.Option(*names, help=help, rich_help_panel=OUTPUT)
+
+
+Features = Annotated[str, data(help="Feature columns, comma-separated; patterns such as x_* too.")]
+AlsoData = Annotated[Path | None, data("--data", help="The same table as an option.")]
+Members = Annotated[Path | None, data(help="Members alone, beside --nonmembers.")]
+Nonmembers = Annotated[Path | None, data(help="Non-members alone.")]
 LowerIsMember = Annotated[
     bool | None,
-    typer.Option(
+    data(
         "--lower-is-member/--higher-is-member",
         help="Direction of the score. Default: by name (a loss is lower for members).",
     ),
 ]
-Delta = Annotated[list[float] | None, typer.Option(help="Repeatable. Default: 1e-5.")]
-Error = Annotated[float, typer.Option(help="Error of all headline bounds together.")]
 
-NJobs = Annotated[int, typer.Option("--n-jobs", help="Processes; -1: one per core.")]
-Backend = Annotated[str, typer.Option(help="Who does long work: loky, dask, ray or serial.")]
+Trust = Annotated[
+    list[str] | None,
+    model(help="A type that a model file may load; repeatable. The error lists them."),
+]
+AllowPickle = Annotated[
+    bool,
+    model(
+        "--allow-pickle",
+        help="Load pickle or joblib files. They can run any code on this machine.",
+    ),
+]
+
+Delta = Annotated[list[float] | None, statistics(help="Repeatable. Default: 1e-5.")]
+Error = Annotated[float, statistics(help="Error of all headline bounds together.")]
+Seed = Annotated[int, statistics(help="Fixes every random choice: a whole number.")]
+
+NJobs = Annotated[
+    int,
+    work(
+        "--n-jobs",
+        help="Processes; -1: one per core. The result never depends on it; memory does.",
+    ),
+]
+N_JOBS = 1
+"""One process unless more are asked for: every further one needs the memory of the first."""
+Backend = Annotated[str, work(help="Execution backend of long work: loky, dask, ray or serial.")]
 Address = Annotated[
-    str | None,
-    typer.Option(help="Of a running Dask or Ray cluster. Default: one on this machine."),
+    str | None, work(help="Of a running Dask or Ray cluster. Default: one on this machine.")
 ]
 Cache = Annotated[
-    Path | None,
-    typer.Option(help="Folder where finished stages are kept, so that a run can resume."),
+    Path | None, work(help="Folder where finished stages are kept, so that a run can resume.")
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep nothing.")]
+NoCache = Annotated[bool, work("--no-cache", help="Keep nothing.")]
 CacheKey = Annotated[
     str | None,
-    typer.Option(
+    work(
         help="Names a model that has no content to name it by, such as a server's, in the cache: "
         "change it whenever the model changes."
     ),
 ]
 CACHE = Path(".divulge")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Out = Annotated[Path | None, typer.Option(help="Write the result as JSON.")]
-Report = Annotated[Path | None, typer.Option(help="Write the report as HTML.")]
+AsJson = Annotated[bool, result("--json", help="Print JSON and nothing else.")]
+Out = Annotated[Path | None, result(help="Write the result as JSON.")]
+Report = Annotated[Path | None, result(help="Write the report as HTML.")]
 Overwrite = Annotated[
     bool,
-    typer.Option(
+    result(
         "--overwrite", help="Write over existing files that are not earlier results of this kind."
     ),
 ]
 Claim = Annotated[
-    str | None,
-    typer.Option(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5."),
+    str | None, result(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5.")
 ]

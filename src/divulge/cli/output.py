@@ -48,7 +48,7 @@ def page(path: Path | None, option: str = "--report") -> Output:
     return Output(option, path, _is_page)
 
 
-def table(path: Path | None, option: str = "--out") -> Output:
+def table(path: Path | None, option: str = "--table") -> Output:
     """A table of ours; it may take the place of an earlier one that says so (Parquet)."""
     return Output(option, path, _is_table)
 

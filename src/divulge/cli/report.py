@@ -9,13 +9,13 @@ import typer
 
 from divulge.cli import options, output
 
+EXAMPLE = "divulge report result.json --report report.html --claim epsilon=8,delta=1e-5"
+
 
 def command(
     result: Annotated[Path, typer.Argument(help="A result written with --out.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")],
-    claim: Annotated[
-        str | None, typer.Option(help="A claim to draw: mu=1 or epsilon=8,...")
-    ] = None,
+    report: Annotated[Path, options.result(help="The HTML file to write.")],
+    claim: options.Claim = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Write the HTML report of a result."""
@@ -23,8 +23,8 @@ def command(
     from divulge.report import html
     from divulge.result import Result
 
-    output.check((output.page(out, "--out"),), (result,), claim=claim, overwrite=overwrite)
+    output.check((output.page(report),), (result,), claim=claim, overwrite=overwrite)
     loaded = Result.load(result)
     drawn = None if claim is None else described(loaded, Claim.parse(claim))
-    html.write(loaded, out, claim=drawn)
-    output.say(f"Wrote {out}", err=True)
+    html.write(loaded, report, claim=drawn)
+    output.say(f"Wrote {report}", err=True)

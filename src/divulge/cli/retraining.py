@@ -9,54 +9,54 @@ import typer
 
 from divulge.cli import options, output
 
+EXAMPLE = "divulge retraining counts.csv --delta 1e-3 --out result.json"
+
 
 def command(
-    table: Annotated[
+    data: Annotated[
         Path,
         typer.Argument(
             help="Parquet or CSV with false_positives, negatives, false_negatives, positives; one "
             "row per attack. Near names are understood."
         ),
     ],
-    delta: options.Delta = None,
+    group: Annotated[
+        str | None, options.data(help="Column whose equal values mark dependent attacks.")
+    ] = None,
     correlated: Annotated[
-        bool, typer.Option("--correlated", help="The counts come from cross-fed shadow models.")
+        bool,
+        options.statistics("--correlated", help="The counts come from cross-fed shadow models."),
     ] = False,
     margins: Annotated[
         str | None,
-        typer.Option(
+        options.statistics(
             help="Of --correlated: beta-binomial where a count is 0 or full (default), or normal, "
             "as published."
         ),
     ] = None,
     strength: Annotated[
-        str | None, typer.Option(help="A number from 0 to 1, or a prior. Default: beta:1,1.")
+        str | None, options.statistics(help="A number from 0 to 1, or a prior. Default: beta:1,1.")
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(
+        options.statistics(
             help="Of epsilon: half-normal:10 (variance, default), exponential:3, uniform:20 or "
             "log-normal:1,1.5."
         ),
     ] = None,
-    group: Annotated[
-        str | None, typer.Option(help="Column whose equal values mark dependent attacks.")
-    ] = None,
-    error: Annotated[float, typer.Option(help="Error of the bounds, all together.")] = 0.05,
-    level: Annotated[float, typer.Option(help="Probability of the credible intervals.")] = 0.9,
+    level: Annotated[
+        float, options.statistics(help="Probability of the credible intervals.")
+    ] = 0.9,
     sampler: Annotated[
-        int, typer.Option(help="Draws of the published sampler as a cross-check; 0: none.")
+        int, options.statistics(help="Draws of the published sampler as a cross-check; 0: none.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Fixes the predictive check and the sampler.")] = 0,
+    delta: options.Delta = None,
+    error: options.Error = 0.05,
+    seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(
-            help="A claim to hold against the bounds in the report: epsilon=8,delta=1e-5."
-        ),
-    ] = None,
+    claim: options.Claim = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.
@@ -70,23 +70,23 @@ def command(
 
     output.check(
         (output.result_file(out), output.page(report)),
-        (table,),
+        (data,),
         claim=claim,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
         result = audit(
-            table,
-            deltas=tuple(delta) if delta else DELTAS,
-            prior=prior,
-            strength=strength,
+            data,
+            group=group,
             correlated=correlated,
             margins=margins,
-            group=group,
-            error=error,
+            strength=strength,
+            prior=prior,
             level=level,
             sampler=sampler,
-            rng=seed,
+            deltas=tuple(delta) if delta else DELTAS,
+            error=error,
+            seed=seed,
             command=output.command_line(),
             progress=advance,
         )

@@ -6,6 +6,8 @@ import json
 
 import typer
 
+EXAMPLE = "divulge schema"
+
 
 def command() -> None:
     """Print the JSON Schema of a result, as --out and --json write it."""

@@ -9,59 +9,66 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from divulge.cli import opening, options, output
-from divulge.errors import InputError
+from divulge.errors import InputError, require
 from divulge.text import masking
 
 if TYPE_CHECKING:
     from divulge.models.source import Source
 
 
+EXAMPLE = (
+    "divulge score records.csv --model target.skops --features 'x_*' --label y "
+    "--attack loss,entropy --table scores.csv"
+)
+
+
 def command(
     model: opening.Place,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Where the table goes: .parquet or .csv.")
+    table: Annotated[
+        Path, options.result(help="Where the table of scores goes: .parquet or .csv.")
     ],
     data: Annotated[
-        Path | None, typer.Option(help="Records: Parquet, CSV, or a folder of Parquet files.")
+        Path | None, typer.Argument(help="Records: Parquet, CSV, or a folder of Parquet files.")
     ] = None,
-    members: Annotated[
-        Path | None, typer.Option(help="Members alone, beside --nonmembers.")
+    also_data: options.AlsoData = None,
+    members: options.Members = None,
+    nonmembers: options.Nonmembers = None,
+    population: Annotated[
+        Path | None, options.data(help="Further records that no model trained on.")
     ] = None,
-    nonmembers: Annotated[Path | None, typer.Option(help="Non-members alone.")] = None,
-    attacks: Annotated[
-        str, typer.Option(help="Attacks with commas (see divulge attacks), or all that can run.")
-    ] = "all",
-    features: Annotated[
-        str, typer.Option(help="Columns that the model reads, with commas; patterns such as x_*.")
+    columns: Annotated[
+        str, options.data(help="Columns of the records to keep, comma-separated. Default: all.")
     ] = "",
-    label: Annotated[str | None, typer.Option(help="The column that the model predicts.")] = None,
-    text: Annotated[str | None, typer.Option(help="The column of text that it reads.")] = None,
+    features: Annotated[
+        str,
+        options.data(help="Columns that the model reads, comma-separated; patterns such as x_*."),
+    ] = "",
+    label: Annotated[str | None, options.data(help="The column that the model predicts.")] = None,
+    text: Annotated[str | None, options.data(help="The column of text that it reads.")] = None,
     reference: Annotated[
-        list[str] | None, typer.Option(help="A model that never saw the records; repeatable.")
+        list[str] | None, options.model(help="A model that never saw the records; repeatable.")
     ] = None,
     shadow: Annotated[
         list[str] | None,
-        typer.Option(
+        options.model(
             help="MODEL=COLUMN: a shadow model, and the column that says which records it "
             "trained on; repeatable."
         ),
     ] = None,
-    population: Annotated[
-        Path | None, typer.Option(help="Further records that no model trained on.")
-    ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Columns of the records to keep, with commas. Default: all.")
-    ] = "",
-    rows: Annotated[int, typer.Option(help="Records in one piece of work.")] = 65_536,
+    attack: Annotated[
+        str,
+        options.model(help="Attacks, comma-separated (see divulge attacks), or all that can run."),
+    ] = "all",
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
+    chunk: Annotated[int, options.work(help="Records in one piece of work.")] = 65_536,
+    n_jobs: options.NJobs = options.N_JOBS,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
     cache: options.Cache = options.CACHE,
     no_cache: options.NoCache = False,
     cache_key: options.CacheKey = None,
-    n_jobs: options.NJobs = 1,
-    backend: options.Backend = "loky",
-    address: options.Address = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Ask a model about records and write one score per attack and record.
@@ -70,7 +77,6 @@ def command(
     """
     from divulge.attacks.table import score
     from divulge.report import progress
-    from divulge.work import Engine
 
     def source(where: str) -> Source:
         return opening.source(where, trust, allow_pickle, with_, cache_key)
@@ -78,33 +84,38 @@ def command(
     shadows = [_shadow(given) for given in shadow or ()]
     models = (model, *(reference or ()), *(where for where, _ in shadows))
     output.check(
-        (output.table(out),), (data, members, nonmembers, population, *models), overwrite=overwrite
+        (output.table(table),),
+        (data, also_data, members, nonmembers, population, *models),
+        overwrite=overwrite,
     )
+    require(data is None or also_data is None, "Give one table: as the argument, or as --data.")
     target, references = source(model), [source(r) for r in reference or ()]
     beside = [source(where) for where, _ in shadows]
     folder = opening.kept(None if no_cache else cache, [target, *references, *beside])
     with progress.bar("scoring") as advance:
         score(
-            data,
-            model=target,
-            out=out,
+            data or also_data,
             members=members,
             nonmembers=nonmembers,
-            attacks="all" if attacks == "all" else output.words(attacks),
+            population=population,
+            columns=output.words(columns) or None,
             features=output.words(features),
             label=label,
             text=text,
+            model=target,
             references=references,
             shadows=beside,
             shadow_columns=[column for _, column in shadows],
-            population=population,
-            columns=output.words(columns) or None,
-            rows=rows,
+            attack="all" if attack == "all" else output.words(attack),
+            chunk=chunk,
+            n_jobs=n_jobs,
+            backend=backend,
+            address=address,
             cache=folder,
-            engine=Engine(backend, n_jobs, address),
+            table=table,
             progress=advance,
         )
-    output.say(f"Wrote {out}", err=True)
+    output.say(f"Wrote {table}", err=True)
 
 
 def _shadow(given: str) -> tuple[str, str]:

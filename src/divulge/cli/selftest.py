@@ -10,27 +10,29 @@ import typer
 from divulge.cli import options
 from divulge.result import SCHEMA
 
+EXAMPLE = "divulge selftest --quick --only binomial --repeats 20"
+
 
 def command(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer cases and repetitions: minutes, not hours.")
-    ] = False,
-    repetitions: Annotated[
-        int | None, typer.Option(help="Games per case. Default: 2000, quick: 200.")
-    ] = None,
     only: Annotated[
-        str | None, typer.Option(help="Only cases whose name contains this text.")
+        str | None, options.data(help="Only cases whose name contains this text.")
     ] = None,
     skip: Annotated[
-        str | None, typer.Option(help="No cases whose name contains this text.")
+        str | None, options.data(help="No cases whose name contains this text.")
     ] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the cases and exit.")] = False,
-    error: Annotated[float, typer.Option(help="Error probability the bounds claim.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="Seed of the games.")] = 0,
-    n_jobs: options.NJobs = -1,
+    quick: Annotated[
+        bool, options.statistics("--quick", help="Fewer cases and repeats: minutes, not hours.")
+    ] = False,
+    error: Annotated[float, options.statistics(help="Error probability the bounds claim.")] = 0.05,
+    repeats: Annotated[
+        int | None, options.statistics(help="Games per case. Default: 2000, quick: 200.")
+    ] = None,
+    seed: options.Seed = 0,
+    n_jobs: options.NJobs = options.N_JOBS,
     backend: options.Backend = "loky",
     address: options.Address = None,
     cache: options.Cache = None,
+    show: Annotated[bool, options.result("--list", help="List the cases and exit.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Run every bound many times on mechanisms with a known answer.
@@ -48,7 +50,7 @@ def command(
         for case in chosen:
             typer.echo(case.label)
         return
-    count = repetitions
+    count = repeats
     if count is None:
         count = QUICK_REPETITIONS if quick else REPETITIONS
     with progress.bar("self-test") as advance:

@@ -5,53 +5,58 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from divulge.cli import opening, options, output
 from divulge.errors import InputError
 
+EXAMPLE = (
+    "divulge synthetic --members members.csv --generated generated.csv --target-loss loss "
+    "--out result.json"
+)
+
 
 def command(
-    members: Annotated[Path, typer.Option(help="Parquet or CSV of records the model learned.")],
-    model: opening.MaybePlace = None,
-    label: Annotated[str | None, typer.Option(help="Column that the target predicts.")] = None,
-    features: Annotated[
-        str, typer.Option(help="Feature columns with commas, or patterns. Default: all others.")
-    ] = "",
-    generated: Annotated[
-        Path | None, typer.Option(help="Records from your own generator, with the same columns.")
-    ] = None,
+    members: Annotated[Path, options.data(help="Parquet or CSV of records the model learned.")],
     nonmembers: Annotated[
-        Path | None, typer.Option(help="Real non-members: a veto, and a direct comparison.")
+        Path | None, options.data(help="Real non-members: a veto, and a direct comparison.")
     ] = None,
+    generated: Annotated[
+        Path | None, options.data(help="Records from your own generator, with the same columns.")
+    ] = None,
+    features: Annotated[
+        str,
+        options.data(help="Feature columns, comma-separated, or patterns. Default: all others."),
+    ] = "",
+    label: Annotated[str | None, options.data(help="Column that the target predicts.")] = None,
     target_loss: Annotated[
-        str, typer.Option(help="Columns with the target's losses, instead of --model.")
+        str, options.data(help="Columns with the target's losses, instead of --model.")
     ] = "",
     helper_loss: Annotated[
-        str, typer.Option(help="Columns with losses of a model that never saw the members.")
+        str, options.data(help="Columns with losses of a model that never saw the members.")
     ] = "",
-    generator: Annotated[
-        str, typer.Option(help="Which generator learns from a part of the members.")
-    ] = "trees",
-    drop_poor: Annotated[
-        float, typer.Option(help="Share of poor samples that a filter removes; 0: none.")
-    ] = 0.0,
-    rule: Annotated[
-        str, typer.Option(help="Levels of recall: grid (20 fixed ones) or all, as published.")
-    ] = "grid",
-    gamma: Annotated[
-        float, typer.Option(help="Mass of the data on which the generator need not be close.")
-    ] = 0.0,
+    model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
+    generator: Annotated[
+        str, options.model(help="Which generator learns from a part of the members.")
+    ] = "trees",
+    drop_poor: Annotated[
+        float, options.model(help="Share of low-quality samples that a filter removes; 0: none.")
+    ] = 0.0,
+    rule: Annotated[
+        str, options.statistics(help="Levels of recall: grid (20 fixed ones) or all, as published.")
+    ] = "grid",
+    gamma: Annotated[
+        float,
+        options.statistics(help="Mass of the data on which the generator need not be close."),
+    ] = 0.0,
     delta: options.Delta = None,
     error: options.Error = 0.05,
     repeats: Annotated[
-        int, typer.Option(help="Splits and coin flips anew; 5 gives the paper's t-interval.")
+        int, options.statistics(help="Splits and coin flips anew; 5 gives the paper's t-interval.")
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Fixes splits, generator and coin flips.")] = 0,
-    n_jobs: options.NJobs = -1,
+    seed: options.Seed = 0,
+    n_jobs: options.NJobs = options.N_JOBS,
     backend: options.Backend = "loky",
     address: options.Address = None,
     cache: options.Cache = options.CACHE,
@@ -68,7 +73,6 @@ def command(
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.synthetic.play import synthetic
-    from divulge.models.identity import identity
     from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
@@ -80,21 +84,20 @@ def command(
     )
     if model is not None and label is None:
         raise InputError("A model file needs --label: the column that the target predicts.")
-    target, fingerprint = None, None
-    if model is not None:
-        target = opening.source(model, trust, allow_pickle, with_, cache_key)
-        if opening.kept(None if no_cache else cache, [target]) is not None:
-            fingerprint = identity(target)
+    folder = None if no_cache else cache
+    target = model and opening.source(model, trust, allow_pickle, with_, cache_key)
+    if target:
+        opening.kept(folder, [target])
     with progress.stages() as advance:
         result = synthetic(
             members,
-            generated=generated,
             nonmembers=nonmembers,
-            model=None if target is None else target.raw(),
-            label=label,
+            generated=generated,
             features=output.words(features),
+            label=label,
             target_loss=output.words(target_loss),
             helper_loss=output.words(helper_loss),
+            model=target,
             generator=generator,
             drop_poor=drop_poor,
             rule=rule,
@@ -102,12 +105,11 @@ def command(
             deltas=tuple(delta) if delta else DELTAS,
             error=error,
             repeats=repeats,
-            rng=seed,
+            seed=seed,
             n_jobs=n_jobs,
             backend=backend,
             address=address,
-            cache=None if no_cache else cache,
-            model_fingerprint=fingerprint,
+            cache=folder,
             command=output.command_line(),
             progress=advance,
         )

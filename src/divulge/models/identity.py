@@ -33,7 +33,7 @@ def unnamed(model: Any, cache_key: str | None = None) -> str | None:
                 f"There is no source of {model.class_name or model.where} to tell its changes by."
             )
         return None
-    if type(model).__module__.startswith("sklearn."):
+    if _is_scikit_learn(model):
         return None
     return f"What a {type(model).__name__} answers cannot be named by its content."
 
@@ -53,9 +53,26 @@ def identity(model: Any, cache_key: str | None = None) -> str:
         return json.dumps(found, sort_keys=True, default=str)
     if cache_key is not None:
         return json.dumps([type(model).__qualname__, cache_key])
+    return str(content(model))
+
+
+def content(model: Any) -> str | None:
+    """What names an object of scikit-learn's own classes, whose code is known: its parameters."""
+    if not _is_scikit_learn(model):
+        return None
     import joblib
 
-    return str(joblib.hash(model))
+    try:
+        return str(joblib.hash(model))
+    except Exception as error:  # the parameters may be any objects
+        raise InputError(
+            f"The parameters of {type(model).__name__} cannot be written down, so nothing names "
+            f"its answers: {type(error).__name__}. Pass a cache key, or no folder."
+        ) from error
+
+
+def _is_scikit_learn(model: Any) -> bool:
+    return type(model).__module__.startswith("sklearn.")
 
 
 def by_answers(model: Any, cache_key: str | None = None) -> bool:

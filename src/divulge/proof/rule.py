@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from divulge.errors import require, require_probability
+from divulge.errors import require, require_choice
 from divulge.shift.propensity import CALIBRATIONS, LEARNERS
 
 CORRECTIONS = ("none", "composition", "conditional", "signed", "balanced", "prior")
@@ -41,27 +41,12 @@ class Rule:
         return self.error / 2.0
 
     def checked(self) -> Rule:
-        """The rule, or InputError."""
-        require_probability("error", self.error)
-        for delta in self.deltas:
-            require_probability("delta", delta)
-        unknown = [c for c in self.corrections if c not in CORRECTIONS]
-        require(
-            not unknown,
-            f"Unknown correction {unknown[:1]}. Choose from {', '.join(CORRECTIONS)}.",
-        )
-        for name, value, allowed in (
-            ("estimator", self.estimator, ESTIMATORS),
-            ("calibration", self.calibration, CALIBRATIONS),
-            ("attack", self.combine, COMBINATIONS),
-        ):
-            require(
-                value in allowed, f"Unknown {name} {value!r}. Choose from {', '.join(allowed)}."
-            )
+        """The rule, or InputError; what games share (error, deltas) is checked by ``public``."""
+        for correction in self.corrections:
+            require_choice("correction", correction, CORRECTIONS)
+        require_choice("estimator", self.estimator, ESTIMATORS)
+        require_choice("calibration", self.calibration, CALIBRATIONS)
+        require_choice("combine", self.combine, COMBINATIONS)
         tau = self.tau
         require(tau is None or 0.0 <= tau < 1.0, f"tau must lie in [0, 1). Found {tau!r}.")
-        require(
-            self.repetitions >= 1,
-            f"At least one repetition is needed. Found {self.repetitions}.",
-        )
         return self

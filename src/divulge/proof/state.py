@@ -41,12 +41,30 @@ class Context:
     diagnostics: Diagnostics = field(default_factory=Diagnostics, repr=False)
 
 
-def no_conclusion(context: Context, reason: str) -> Result:
-    """The honest verdict where nothing can be proved."""
+def undecided(
+    game: str,
+    reason: str,
+    *,
+    trials: Mapping[str, Any] | None = None,
+    diagnostics: Diagnostics | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Result:
+    """The honest verdict where nothing can be proved: the same in every game."""
     return Result(
-        game=context.game,
+        game=game,
         verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
         bounds=(),
+        trials=trials or {},
+        diagnostics=diagnostics or Diagnostics(),
+        provenance=provenance or {},
+    )
+
+
+def no_conclusion(context: Context, reason: str) -> Result:
+    """Nothing can be proved from these trials."""
+    return undecided(
+        context.game,
+        reason,
         trials=_trials(context, None),
         diagnostics=replace(context.diagnostics, draw=context.drawn.described()),
         provenance=context.provenance,

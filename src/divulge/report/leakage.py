@@ -85,7 +85,7 @@ SIMILAR_CAPTION = (
 OWN_CHECKS = {
     "most_exposed": (
         "Which records are most exposed?",
-        "By id, most exposed first. The whole list is in the table that --out writes.",
+        "By id, most exposed first. The whole list is in the table that --table writes.",
     ),
     "defences": (
         "What would bring the exposure down?",

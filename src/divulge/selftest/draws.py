@@ -41,7 +41,7 @@ class Tabled:
             deltas=(),
             error=2.0 * error,  # half of it is for the bets, half for the counts
             rows=None if self.of is None else ROWS,
-            rng=int(rng.integers(2**31)),
+            seed=int(rng.integers(2**31)),
             seeds=self.seeds,
         )
         found = (b.value for b in result.headline() if b.parameter == self.parameter)

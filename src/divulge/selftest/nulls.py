@@ -102,7 +102,7 @@ class FromPlan:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         seed = int(rng.integers(2**31))
         data, other = ({"x": rng.standard_normal(RECORDS)} for _ in range(2))
-        made = planning.plan(data, count=CANARIES, strategy="random", rng=seed)
+        made = planning.plan(data, count=CANARIES, strategy="random", seed=seed)
         shown = made.canaries(data)
         rows = np.array(shown[planning.ROW].to_list())
         scores = {
@@ -111,7 +111,7 @@ class FromPlan:
             "noise": rng.standard_normal(CANARIES),
         }
         if self.recomputes:
-            again = planning.plan(other, count=CANARIES, strategy="random", rng=seed)
+            again = planning.plan(other, count=CANARIES, strategy="random", seed=seed)
             scores["position"] = again.truth + 0.01 * rng.standard_normal(CANARIES)
         shuffled = rng.permutation(CANARIES)  # the table of scores may come in any order
         result = canaries.audit(
@@ -121,7 +121,7 @@ class FromPlan:
             lower_is_member=False,
             error=2.0 * error,
             deltas=(),
-            rng=seed,
+            seed=seed,
         )
         found = [b.value for b in result.headline() if b.parameter == self.parameter]
         return max(found, default=0.0)

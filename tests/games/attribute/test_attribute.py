@@ -82,7 +82,7 @@ def leaking() -> Result:
     remembering = Known(lambda x: np.array([said[v] for v in x[:, 0]]))
     proxy = Known(lambda x: 3.0 * x[:, 0])
     return attribute(
-        data, label="y", features="x_*", model=remembering, proxy_model=proxy, repetitions=5
+        data, label="y", features="x_*", model=remembering, proxy_model=proxy, repeats=5
     )
 
 
@@ -128,7 +128,7 @@ def test_it_is_called_attribute():
 def test_the_same_seed_gives_the_same_result():
     data = table(epsilon=1.0, records=1000)
     first, second, third = (
-        attribute(data, label="y", proxy_exact=True, rng=seed).to_json() for seed in (1, 1, 2)
+        attribute(data, label="y", proxy_exact=True, seed=seed).to_json() for seed in (1, 1, 2)
     )
     assert first == second
     assert first["bounds"] != third["bounds"] or first["trials"] != third["trials"]
@@ -137,14 +137,14 @@ def test_the_same_seed_gives_the_same_result():
 @pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame])
 def test_data_frames_of_both_kinds(convert):
     data = table(epsilon=1.0, records=600)
-    expected = attribute(data, label="y", proxy_exact=True, repetitions=2)
-    found = attribute(convert(data), label="y", proxy_exact=True, repetitions=2)
+    expected = attribute(data, label="y", proxy_exact=True, repeats=2)
+    found = attribute(convert(data), label="y", proxy_exact=True, repeats=2)
     assert found.bounds == expected.bounds
 
 
 def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
     """The target is the exact distribution of the label: it leaks nothing."""
-    result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repetitions=3)
+    result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repeats=3)
     assert values(result, "none")[("epsilon", 0.0)] > 0.5
     assert all(b.value == 0.0 for b in result.headline())
     assert result.verdict.status == "no evidence"
@@ -155,8 +155,8 @@ def test_the_correction_keeps_a_bound_where_the_additive_one_has_none():
     data = steep(6000)
     data["q_1"] = np.minimum(data["q_1"] + 0.05, 1.0)
     data["q_0"] = 1.0 - data["q_1"]
-    corrected = attribute(data, label="y", features="x_*", repetitions=3)
-    additive = attribute(data, label="y", tau=0.05, repetitions=3)
+    corrected = attribute(data, label="y", features="x_*", repeats=3)
+    additive = attribute(data, label="y", tau=0.05, repeats=3)
     assert all(b.value == 0.0 for b in additive.headline())
     assert {b.correction for b in additive.headline()} == {"tau"}
     assert max(b.value for b in corrected.headline() if b.parameter == "epsilon") > 0.3
@@ -164,7 +164,7 @@ def test_the_correction_keeps_a_bound_where_the_additive_one_has_none():
 
 def test_a_small_tau_costs_something_and_no_tau_nothing():
     data = table(epsilon=3.0, kind="uniform", records=4000)
-    found = [attribute(data, label="y", tau=tau, repetitions=1) for tau in (0.0, 1e-4, 1e-3)]
+    found = [attribute(data, label="y", tau=tau, repeats=1) for tau in (0.0, 1e-4, 1e-3)]
     mu = [values(r, "tau")[("mu", None)] for r in found]
     assert mu[0] > mu[1] > mu[2]
     assert mu[0] == values(found[0], "none")[("mu", None)]
@@ -175,7 +175,7 @@ def test_held_out_records_make_a_smart_target_harmless():
     drawn = NoisyLabels("curved").sample(5000, np.random.default_rng(4))
     both = pd.DataFrame(columns(drawn))
     train, rest = both[:3000], both[3000:]
-    result = attribute(train, label="y", heldout=rest, repetitions=3)
+    result = attribute(train, label="y", heldout=rest, repeats=3)
     assert values(result, "none")[("epsilon", 0.0)] > 1.0
     assert all(b.value == 0.0 for b in result.headline())
     assert "target, held-out" in result.diagnostics.proxy.log_loss
@@ -189,7 +189,7 @@ def test_a_blind_finding_whose_student_does_not_follow_is_undecided():
     """Labels that stand in the model, and no features to explain anything by."""
     data = table(epsilon=3.0)
     data = {k: v for k, v in data.items() if not k.startswith("x_")}
-    result = attribute(data, label="y", repetitions=2)
+    result = attribute(data, label="y", repeats=2)
     assert result.verdict.status == "cannot conclude"
     assert not result.headline()
     assert "its student explains only" in result.verdict.reasons[0]
@@ -214,7 +214,7 @@ def test_knowledge_that_no_student_learns_is_no_leak(log_odds):
     x = rng.standard_normal((1000, 8))
     y = (rng.random(1000) < expit(log_odds(x))).astype(int)
     data = {f"x_{j}": x[:, j] for j in range(8)} | {"y": y}
-    result = attribute(data, label="y", features="x_*", model=Known(log_odds), repetitions=2)
+    result = attribute(data, label="y", features="x_*", model=Known(log_odds), repeats=2)
     assert result.verdict.status == "cannot conclude"
     assert not result.headline()
     assert result.diagnostics.nuisance["student_explained"] < 0.8
@@ -223,7 +223,7 @@ def test_knowledge_that_no_student_learns_is_no_leak(log_odds):
 
 def test_too_few_held_out_records_are_said_to_be_too_few():
     data = pd.DataFrame(table(epsilon=3.0, records=1000))
-    result = attribute(data[:900], label="y", heldout=data[900:], repetitions=1)
+    result = attribute(data[:900], label="y", heldout=data[900:], repeats=1)
     assert any("the 100 held-out records were too few" in r for r in result.verdict.reasons)
 
 
@@ -246,7 +246,7 @@ def shifted(share, records=2000, epsilon=0.0, seed=15):
 @pytest.mark.parametrize("share", [0.62, 0.7])
 def test_held_out_records_with_other_shares_of_labels_prove_nothing(share):
     train, rest = shifted(share)
-    result = attribute(train, label="y", features="x_*", heldout=rest, repetitions=3)
+    result = attribute(train, label="y", features="x_*", heldout=rest, repeats=3)
     assert all(b.value == 0.0 for b in result.headline())
     if result.verdict.status == "cannot conclude":
         assert "do not have the distribution" in result.verdict.reasons[0]
@@ -254,7 +254,7 @@ def test_held_out_records_with_other_shares_of_labels_prove_nothing(share):
 
 def test_held_out_records_of_one_population_keep_a_leak():
     train, rest = shifted(0.5, epsilon=2.0)
-    result = attribute(train, label="y", features="x_*", heldout=rest, repetitions=3)
+    result = attribute(train, label="y", features="x_*", heldout=rest, repeats=3)
     assert 0.5 < values(result, "prior")[("epsilon", 0.0)] < 2.0
     assert result.diagnostics.nuisance["known_share"] < 0.1
     assert result.verdict.status == "leak"
@@ -276,7 +276,7 @@ def test_training_rows_among_the_held_out_ones_are_named():
     records = read_records(data[:500], label="y", heldout=rest)
     assert "2 of the 502 held-out rows equal a training row" in records.overlap
     assert "500 (training row 7), 501 (training row 8)" in records.overlap
-    result = attribute(data[:500], label="y", heldout=rest, repetitions=1)
+    result = attribute(data[:500], label="y", heldout=rest, repeats=1)
     assert records.overlap in result.verdict.reasons
     assert read_records(data[:500], label="y", heldout=data[500:]).overlap is None
 
@@ -318,14 +318,14 @@ def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
     """It saw their x, not their labels; held-out records alone would make this look like one."""
     drawn = NoisyLabels(kind, sharp=3.0).sample(4000, np.random.default_rng(8), trained=2000)
     both = pd.DataFrame(columns(drawn))
-    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repeats=3)
     assert all(b.value <= 0.02 for b in result.headline())
 
 
 def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
     drawn = NoisyLabels(sharp=0.3).sample(4000, np.random.default_rng(8), trained=2000)
     both = pd.DataFrame(columns(drawn))
-    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=1)
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repeats=1)
     assert any("less sure of its training records" in r for r in result.verdict.reasons)
 
 
@@ -336,7 +336,7 @@ def test_interpolated_noisy_labels_stay_below_their_epsilon():
     trees = ExtraTreesClassifier(100, random_state=0).fit(drawn.features[:2000], noisy[:2000])
     said = trees.predict_proba(drawn.features)
     both = pd.DataFrame(columns(drawn) | {"p_0": said[:, 0], "p_1": said[:, 1]})
-    result = attribute(both[:2000], label="y", heldout=both[2000:], repetitions=3)
+    result = attribute(both[:2000], label="y", heldout=both[2000:], repeats=3)
     assert all(b.value <= 0.5 for b in result.headline() if b.parameter == "epsilon")
 
 
@@ -425,7 +425,7 @@ def test_ties_are_broken_at_random():
 def test_copies_of_a_person_are_pointed_out():
     drawn = NoisyLabels(epsilon=2.0).sample(200, np.random.default_rng(13))
     copies = pd.concat([pd.DataFrame(columns(drawn))] * 4)
-    result = attribute(copies, label="y", features="x_*", proxy_exact=True, repetitions=1)
+    result = attribute(copies, label="y", features="x_*", proxy_exact=True, repeats=1)
     assert any("copies of one person" in r for r in result.verdict.reasons)
     assert result.diagnostics.draw.records_equal_to_another == pytest.approx(0.75)
 
@@ -469,13 +469,13 @@ def test_models_in_place_of_columns(people):
         features=["male", "age"],
         model=forest,
         proxy_model=proxy,
-        repetitions=2,
+        repeats=2,
     )
     by_hand = train.assign(
         **{f"p_{c}": forest.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
         **{f"q_{c}": proxy.predict_proba(train[["male", "age"]])[:, c] for c in (0, 1)},
     )
-    again = attribute(by_hand, label="rich", features=["male", "age"], repetitions=2)
+    again = attribute(by_hand, label="rich", features=["male", "age"], repeats=2)
     assert result.bounds == again.bounds
 
 
@@ -489,7 +489,7 @@ def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
         features=["male", "age"],
         model=forest,
         heldout=rest if outside else None,
-        repetitions=2,
+        repeats=2,
     )
     assert result.trials["value"] == "male"
     assert result.trials["classes"] == 2
@@ -508,7 +508,7 @@ def test_a_numeric_protected_column_in_bins(people):
         features=["male", "age"],
         model=forest,
         heldout=rest,
-        repetitions=1,
+        repeats=1,
     )
     assert result.trials["classes"] == 3
 
@@ -527,7 +527,7 @@ def test_a_remembering_model_gives_its_protected_column_away():
         features=["z", "secret"],
         model=model,
         heldout=rest,
-        repetitions=3,
+        repeats=3,
     )
     assert result.verdict.status == "leak"
     # Much is lost: a nearest neighbour is as sure of strangers as of its own records.
@@ -541,9 +541,9 @@ def test_a_proxy_that_saw_the_training_records_is_flagged():
     spied |= {f"p_{c}": seen.truth[:, c] for c in (0, 1)}
     rest = columns(fresh)
     rest["p_0"], rest["p_1"] = 0.9 * rest["p_0"] + 0.05, 0.9 * rest["p_1"] + 0.05
-    result = attribute(spied, label="y", heldout=rest, repetitions=1)
+    result = attribute(spied, label="y", heldout=rest, repeats=1)
     assert any("seems to have seen them" in r for r in result.verdict.reasons)
-    fair = attribute(columns(seen), label="y", heldout=rest, repetitions=1)
+    fair = attribute(columns(seen), label="y", heldout=rest, repeats=1)
     assert not any("seems to have seen them" in r for r in fair.verdict.reasons)
 
 
@@ -589,13 +589,13 @@ def broken(**changes):
         (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to vouch for"),
         (broken(q_0=np.ones(500), q_1=np.zeros(500)), {"proxy_exact": True}, "cannot be exact"),
         (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
-        (broken(), {"score": "loss"}, "Unknown score"),
-        (broken(), {"repetitions": 0}, "repetition"),
+        (broken(), {"attack": "loss"}, "Unknown attack"),
+        (broken(), {"repeats": 0}, "repeats must be at least 1"),
         (broken(), {"deltas": (2.0,)}, "delta"),
         (broken(), {"error": 0.0}, "error"),
         (broken(), {"power": -1.0}, "power"),
         (broken(), {"bins": 1}, "2 bins"),
-        (broken(), {"model": object()}, "must have predict_proba"),
+        (broken(), {"model": object()}, "predict_proba or a callable"),
         (broken(), {"proxy_model": object()}, "target model"),
         (broken(), {"features": "nothing_*"}, "matches the pattern"),
         (broken(y=[None, *["0", "1"] * 249, "1"]), {}, "missing values"),

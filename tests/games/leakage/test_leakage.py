@@ -51,7 +51,7 @@ DATA, REFERENCE = people(300, 1), people(400, 2)
 def test_the_table_holds_what_the_formulas_say(tmp_path, mechanism, options, release):
     path = tmp_path / "leakage.parquet"
     result = divulge.leakage(
-        DATA, reference=REFERENCE, features="x_*", id="key", mechanism=mechanism, out=path,
+        DATA, reference=REFERENCE, features="x_*", id="key", mechanism=mechanism, table=path,
         deltas=(1e-5, 1e-3), **options,
     )  # fmt: skip
     table = pq.read_table(path)
@@ -115,7 +115,7 @@ def test_the_solved_noise_and_rate_keep_their_word(tmp_path):
 def test_the_same_input_gives_the_same_bytes(tmp_path):
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     first, second = (
-        leakage(DATA, reference=REFERENCE, features="x_*", id="key", out=p).dumps() for p in paths
+        leakage(DATA, reference=REFERENCE, features="x_*", id="key", table=p).dumps() for p in paths
     )
     assert first == second
     assert paths[0].read_bytes() == paths[1].read_bytes()
@@ -133,7 +133,7 @@ def test_the_size_of_the_whole_table_may_be_larger():
 def test_lists_are_columns_and_rows_have_numbers(tmp_path):
     path = tmp_path / "table.csv"
     lists = [{"e": matrix(t)} for t in (DATA, REFERENCE)]
-    one = leakage(lists[0], reference=lists[1], out=path)
+    one = leakage(lists[0], reference=lists[1], table=path)
     other = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
     assert one.measurements["leakage"] == pytest.approx(other.measurements["leakage"])
     table = pd.read_csv(path)
@@ -212,8 +212,8 @@ def test_constant_columns_are_an_error_unless_left_out():
         ({"advantage": 0.0}, "advantage must lie in"),
         ({"percentile": 101.0}, "percentile must lie in"),
         ({"covariance": "full"}, "Unknown covariance 'full'"),
-        ({"out": "table.json"}, "must be a .parquet or .csv file"),
-        ({"out": "nowhere/table.csv"}, "no folder nowhere"),
+        ({"table": "table.json"}, "must end in .parquet or .csv"),
+        ({"table": "nowhere/table.csv"}, "no folder nowhere"),
     ],
 )
 def test_bad_input(options, message):
@@ -223,9 +223,6 @@ def test_bad_input(options, message):
 
 
 def test_bad_tables():
-    few = {k: v[:9] for k, v in REFERENCE.items()}
-    with pytest.raises(InputError, match="needs at least 10 reference records"):
-        leakage(DATA, reference=few, features="x_*", id="key")
     with pytest.raises(InputError, match="the reference has no column 'x_4'"):
         leakage(DATA, reference={k: v for k, v in REFERENCE.items() if k != "x_4"}, id="key")
     broken = {**DATA, "x_2": np.where(np.arange(300) == 17, np.nan, DATA["x_2"])}
@@ -247,7 +244,7 @@ def test_bad_tables():
 def test_a_table_that_fails_leaves_nothing_behind(tmp_path):
     path = tmp_path / "leakage.parquet"
     with pytest.raises(InputError, match="constant"):
-        leakage({"e": np.ones((20, 3))}, reference={"e": np.ones((20, 3))}, out=path)
+        leakage({"e": np.ones((20, 3))}, reference={"e": np.ones((20, 3))}, table=path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -262,7 +259,7 @@ def rare_answers(count, seed, p=(0.02, 0.3, 0.5)):
 def test_zeros_and_ones_are_computed_exactly(tmp_path):
     data, reference = rare_answers(60, 1), rare_answers(3000, 2)
     path = tmp_path / "leakage.parquet"
-    result = leakage(data, reference=reference, features="b_*", out=path)
+    result = leakage(data, reference=reference, features="b_*", table=path)
     table = pq.read_table(path).to_pandas()
     rows = np.column_stack([data[f"b_{j}"] for j in range(3)]).astype(float)[table["id"]]
     p = np.column_stack([reference[f"b_{j}"] for j in range(3)]).mean(axis=0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from divulge.errors import CannotConclude, InputError
+from divulge.errors import InputError
 from divulge.games.membership.play import membership
 from divulge.proof.rule import CORRECTIONS
 from divulge.result import Result
@@ -115,7 +115,7 @@ def test_a_learned_attack_sees_what_a_score_means_for_a_record():
     leak = np.where(data["x_1"] > 0.0, 1.5, -1.5) * data["member"]
     data["score"] = leak + rng.normal(size=4000)
     plain = membership(data, score="score", features="x_*", propensity="pi")
-    learned = membership(data, score="score", features="x_*", propensity="pi", attack="learned")
+    learned = membership(data, score="score", features="x_*", propensity="pi", combine="learned")
     plain_mu, learned_mu = (bounds(r, "balanced")[("mu", None)] for r in (plain, learned))
     assert learned_mu > plain_mu
 
@@ -175,9 +175,9 @@ def test_no_overlap_no_audit():
 
 
 def test_the_seed_fixes_everything():
-    one = membership(table(), score="loss", propensity="pi", rng=5).to_json()
-    two = membership(table(), score="loss", propensity="pi", rng=5).to_json()
-    other = membership(table(), score="loss", propensity="pi", rng=6).to_json()
+    one = membership(table(), score="loss", propensity="pi", seed=5).to_json()
+    two = membership(table(), score="loss", propensity="pi", seed=5).to_json()
+    other = membership(table(), score="loss", propensity="pi", seed=6).to_json()
     assert one == two
     assert one["diagnostics"]["draw"] != other["diagnostics"]["draw"]
 
@@ -214,7 +214,7 @@ def test_no_record_enters_the_result():
         ({}, {"deltas": (1.0,)}, "delta"),
         ({}, {"corrections": ("magic",)}, "Unknown correction"),
         ({}, {"estimator": "magic"}, "Unknown estimator"),
-        ({}, {"attack": "magic"}, "Unknown attack"),
+        ({}, {"combine": "magic"}, "Unknown combine"),
         ({}, {"calibration": "magic"}, "Unknown calibration"),
         ({}, {"heldout": {"member": [1, 0]}}, "name the features"),
         ({}, {"heldout": {"member": [1, 0]}, "features": "x_*"}, "held-out table has no column"),
@@ -227,10 +227,14 @@ def test_bad_input_is_one_clear_error(change, options, message):
 
 
 def test_constant_scores_and_few_trials_cannot_conclude():
-    with pytest.raises(CannotConclude, match="same in every row"):
-        membership({**table(), "loss": np.ones(4000)}, score="loss")
-    with pytest.raises(CannotConclude, match="at least 20"):
-        membership({k: v[:15] for k, v in table().items()}, score="loss")
+    flat = membership({**table(), "loss": np.ones(4000)}, score="loss", seed=3, command="typed")
+    assert flat.verdict.status == "cannot conclude"
+    assert "same in every row" in flat.verdict.reasons[0]
+    assert (flat.provenance["seed"], flat.provenance["command"]) == (3, "typed")
+    assert flat.provenance["inputs"][0]["name"] == "table"
+    few = membership({k: v[:15] for k, v in table().items()}, score="loss")
+    assert few.verdict.status == "cannot conclude"
+    assert "at least 20" in few.verdict.reasons[0]
 
 
 def test_overlapping_files_are_refused():
@@ -244,5 +248,7 @@ def test_one_table_or_two():
         membership(table(), members=table(), nonmembers=table(), score="loss")
     with pytest.raises(InputError, match="one table"):
         membership(members=table(), score="loss")
-    with pytest.raises(InputError, match="or a model to score with"):
-        membership(table())
+    with pytest.raises(InputError, match="has no column 'loss'"):
+        membership({k: v for k, v in table().items() if k != "loss"})
+    with pytest.raises(InputError, match="An attack asks a model"):
+        membership(table(), attack="loss")

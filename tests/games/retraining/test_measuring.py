@@ -87,26 +87,28 @@ def test_every_model_has_its_own_seed_and_the_same_ones_come_again():
 
 def test_finished_pieces_are_not_trained_again(tmp_path):
     first = Noisy()
-    found = measure(first, cache=tmp_path, name="noisy sum")
+    found = measure(first, cache=tmp_path, cache_key="noisy sum")
     second = Noisy()
-    again = measure(second, cache=tmp_path, name="noisy sum")
+    again = measure(second, cache=tmp_path, cache_key="noisy sum")
     assert second.calls == 0
     assert np.array_equal(found.counts, again.counts)
     kept = sorted(tmp_path.glob("*.piece"))
     kept[0].unlink()
     kept[1].write_bytes(kept[1].read_bytes()[:-3])
     third = Noisy()
-    assert np.array_equal(measure(third, cache=tmp_path, name="noisy sum").without, found.without)
+    assert np.array_equal(
+        measure(third, cache=tmp_path, cache_key="noisy sum").without, found.without
+    )
     assert third.calls == 20
     fourth = Noisy()
-    measure(fourth, cache=tmp_path, name="another training")
+    measure(fourth, cache=tmp_path, cache_key="another training")
     assert fourth.calls == 60
 
 
 def test_more_models_keep_the_pieces_that_are_there(tmp_path):
-    measure(Noisy(), cache=tmp_path, name="n")
+    measure(Noisy(), cache=tmp_path, cache_key="n")
     more = Noisy()
-    measure(more, cache=tmp_path, name="n", models=40)
+    measure(more, cache=tmp_path, cache_key="n", models=40)
     assert more.calls == 20
 
 
@@ -151,7 +153,7 @@ def test_a_scikit_learn_model():
     [
         ({"models": 3}, "four models"),
         ({"cross_fed": False, "shadows": 1}, "two shadow"),
-        ({"cache": "x"}, "Give the pieces a name"),
+        ({"cache": "x"}, "Give the pieces a cache_key"),
         ({"levels": (0.0,)}, "Target errors"),
     ],
 )

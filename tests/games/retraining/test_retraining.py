@@ -120,11 +120,11 @@ def test_the_margins_of_correlated_counts_are_the_user_s_choice():
 
 
 def test_the_sampler_beside_the_exact_posterior():
-    found = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
+    found = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, seed=1)
     sampled, exact = found.posterior.sampler, found.posterior.epsilon
     assert sampled["epsilon"].q50 == pytest.approx(exact.q50, rel=0.4)
     assert len(found.diagnostics.sampler.autocorrelation) == 201
-    again = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, rng=1)
+    again = divulge.retraining([[20, 100, 30, 100]], deltas=(0.0,), sampler=2000, seed=1)
     assert again.posterior == found.posterior
 
 

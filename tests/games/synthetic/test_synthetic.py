@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games.synthetic import prepare
+from divulge.games.synthetic import helper_models, prepare
 from divulge.games.synthetic.play import synthetic
 from divulge.generators.trees import SequentialTrees
 from divulge.result import Result
@@ -175,7 +175,7 @@ def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_p
     model, generator = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data), Known()
 
     def audit():
-        return synthetic(data, model=model, label="y", generator=generator, cache=tmp_path, rng=3)
+        return synthetic(data, model=model, label="y", generator=generator, cache=tmp_path, seed=3)
 
     from divulge.games.synthetic import contest
 
@@ -280,7 +280,7 @@ def test_generated_records_may_be_sorted_and_the_seed_fixes_everything():
     order = np.argsort(made["y"], kind="stable")
     made = {k: v[order] for k, v in made.items()}
     model = fitted(RandomForestClassifier(20), data)
-    one, two = (synthetic(data, model=model, label="y", generated=made, rng=5) for _ in range(2))
+    one, two = (synthetic(data, model=model, label="y", generated=made, seed=5) for _ in range(2))
     assert one.verdict.status == "leak"
     assert one.dumps() == two.dumps()
 
@@ -288,19 +288,31 @@ def test_generated_records_may_be_sorted_and_the_seed_fixes_everything():
 def test_a_frozen_target_is_not_its_own_helper():
     frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn before 1.6")
     kept = frozen.FrozenEstimator(fitted(LogisticRegression(), records(500, 19)))
-    assert prepare._same_kind(kept, 0)[1] == "HistGradientBoostingClassifier"
-    assert "LogisticRegression" in prepare._same_kind(LogisticRegression(), 0)[1]
-    assert prepare._same_kind(RandomForestClassifier(), 7)[0].random_state == 7
+    assert helper_models.same_kind(kept, 0)[1] == "HistGradientBoostingClassifier"
+    assert "LogisticRegression" in helper_models.same_kind(LogisticRegression(), 0)[1]
+    assert helper_models.same_kind(RandomForestClassifier(), 7)[0].random_state == 7
 
 
 MODEL = fitted(LogisticRegression(), records(500, 14))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "reason"),
     [
         ({"members": records(300, 0)}, "300 members are too few"),
         ({"generated": records(300, 0)}, "generated records are left"),
+    ],
+)
+def test_too_few_records_conclude_nothing(change, reason):
+    given = {"members": records(2000, 15), "model": MODEL, "label": "y", "generator": Known()}
+    result = synthetic(**given | change)
+    assert result.verdict.status == "cannot conclude"
+    assert reason in result.verdict.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
         ({"generated": records(2000, 15)}, "exact copies of members"),
         ({"generated": {"x_0": np.zeros(500), "y": np.zeros(500)}}, "'x_1', 'x_2', 'x_3'"),
         ({"generated": {**records(900, 0), "x_1": ["a"] * 900}}, "'x_1' .numbers .* words"),

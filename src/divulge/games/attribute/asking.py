@@ -11,23 +11,14 @@ import numpy as np
 
 from divulge.attacks import scoring
 from divulge.data import tables
-from divulge.data.tables import Frame
+from divulge.data.given import Given
 from divulge.errors import InputError, require
-from divulge.models import Model
+from divulge.models.handed import open_model
 from divulge.shift.pooling import FLOOR
 from divulge.types import Array
 
 MOST_CLASSES = 1000
 _SUM_TOLERANCE = 0.01
-
-
-@dataclass(frozen=True)
-class Source:
-    """A table as given, as read, and its name in messages."""
-
-    where: str
-    given: Any = field(repr=False)
-    frame: Frame = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ def word(value: Any) -> str:
     return str(value)
 
 
-def from_columns(sources: Sequence[Source], target: str, proxy: str, seen: list[str]) -> Found:
+def from_columns(sources: Sequence[Given], target: str, proxy: str, seen: list[str]) -> Found:
     """``p_<class>`` and ``q_<class>``; one column suffices for two classes.
 
     A held-out table without the target's columns still serves the proxy.
@@ -68,7 +59,7 @@ def from_columns(sources: Sequence[Source], target: str, proxy: str, seen: list[
 
 
 def _matching(
-    source: Source, prefix: str, seen: list[str], classes: tuple[str, ...], like: str
+    source: Given, prefix: str, seen: list[str], classes: tuple[str, ...], like: str
 ) -> Array:
     own, matrix = _columns(source, prefix, seen)
     _require_same(classes, own, f"{like}* of the table", f"{prefix}* of {source.where}")
@@ -82,7 +73,7 @@ def _require_same(first: Sequence[str], second: Sequence[str], one: str, other: 
             raise InputError(f"The classes of {one} and {other} differ: {lacking} lacks {c!r}.")
 
 
-def _columns(source: Source, prefix: str, seen: list[str]) -> tuple[tuple[str, ...], Array]:
+def _columns(source: Given, prefix: str, seen: list[str]) -> tuple[tuple[str, ...], Array]:
     frame, where = source.frame, source.where
     names = [c for c in frame.columns if c.startswith(prefix) and len(c) > len(prefix)]
     if not names:
@@ -112,7 +103,7 @@ def _columns(source: Source, prefix: str, seen: list[str]) -> tuple[tuple[str, .
 
 
 def from_models(
-    sources: Sequence[Source], inputs: Sequence[str], model: Any, proxy_model: Any
+    sources: Sequence[Given], inputs: Sequence[str], model: Any, proxy_model: Any
 ) -> Found:
     """``predict_proba`` of the target, and of the proxy if there is one."""
     classes, target = _predicted(sources, inputs, model, "target")
@@ -124,19 +115,15 @@ def from_models(
 
 
 def _predicted(
-    sources: Sequence[Source], inputs: Sequence[str], model: Any, role: str
+    sources: Sequence[Given], inputs: Sequence[str], model: Any, role: str
 ) -> tuple[tuple[str, ...], Array]:
-    require(
-        hasattr(model, "predict_proba")
-        or (isinstance(model, Model) and model.gives == "probabilities"),
-        f"The {role} must have predict_proba. Found {type(model).__name__}.",
-    )
-    parts = [scoring.probabilities(model, s.frame, inputs) for s in sources]
+    asked = open_model(model, f"the {role}")
+    parts = [scoring.probabilities(asked, s.frame, inputs) for s in sources]
     return tuple(word(c) for c in parts[0][1]), np.concatenate([p for p, _ in parts])
 
 
 def posed(
-    sources: Sequence[Source],
+    sources: Sequence[Given],
     inputs: Sequence[str],
     model: Any,
     label: str,
@@ -160,7 +147,7 @@ def posed(
 
 
 def _likelihood(
-    model: Any, source: Source, inputs: Sequence[str], label: str, protected: str, value: Any
+    model: Any, source: Given, inputs: Sequence[str], label: str, protected: str, value: Any
 ) -> Array:
     """Log-probability of each record's label had the protected column this value."""
     dtype = source.frame[protected].dtype

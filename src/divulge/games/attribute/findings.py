@@ -27,6 +27,7 @@ from divulge.proof.state import (
     findings_in_words,
     headline_epsilon,
     leaking,
+    undecided,
     wealth,
 )
 from divulge.result import Bound, Diagnostics, Result, Verdict
@@ -77,10 +78,9 @@ class Proofs:
 
 def no_conclusion(context: Context, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
-    return Result(
-        game="attribute",
-        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
-        bounds=(),
+    return undecided(
+        "attribute",
+        reason,
         trials={"training_records": context.records.training},
         provenance=context.provenance,
     )

@@ -17,10 +17,11 @@ from scipy.special import log_softmax
 
 from divulge.attacks.shown_value import LIKELIHOOD_RATIO, SCORES
 from divulge.data.arranged import rows_named
-from divulge.errors import CannotConclude, InputError, require, require_seed
+from divulge.errors import CannotConclude, InputError, require, require_choice
 from divulge.games.attribute import findings
 from divulge.games.attribute.compared import ValueAttack, compared
 from divulge.games.attribute.read import Records, read_records
+from divulge.games.public import provenance, public
 from divulge.proof.prove import prove
 from divulge.proof.rule import DELTAS, Rule
 from divulge.result import Result
@@ -29,60 +30,61 @@ from divulge.shift import students, value_prior
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index, Progress
 from divulge.work.threads import single
-from divulge.work.versions import versions
 
-REPETITIONS = 20
-DEFAULT = Rule(repetitions=REPETITIONS)
+REPEATS = 20
+DEFAULT = Rule(repetitions=REPEATS)
 ATTACK = ValueAttack()
 LEAST_TRUSTED = 20
 LEAST_RECORDS = 400
 """Fewest training records, and fewest held-out ones, for an estimate of the proxy's error."""
 
 
-@single
+@public("attribute")
 def attribute(
-    table: Any,
+    data: Any,
     *,
+    heldout: Any = None,
+    features: str | Sequence[str] = (),
     label: str | None = None,
     protected: str | None = None,
     bins: int | None = None,
     target: str = "p_",
     proxy: str = "q_",
-    features: str | Sequence[str] = (),
     model: Any = None,
     proxy_model: Any = None,
-    heldout: Any = None,
+    attack: str = LIKELIHOOD_RATIO,
+    power: float = 2.0,
     proxy_exact: bool = False,
     tau: float | None = None,
-    score: str = LIKELIHOOD_RATIO,
-    power: float = 2.0,
-    repetitions: int = REPETITIONS,
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
-    rng: int = 0,
+    repeats: int = REPEATS,
+    seed: int = 0,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Audit what a model gives away about the labels, or a protected column, of its records.
 
-    ``table`` holds training records: the ``label`` (or the ``protected`` column, numeric ones in
+    ``data`` holds training records: the ``label`` (or the ``protected`` column, numeric ones in
     ``bins``), and the probabilities of target and proxy as columns ``p_<class>`` and
-    ``q_<class>``; or give ``model`` and ``proxy_model`` with ``predict_proba`` and the features
-    they read. For a protected column that the model reads, the model is asked with every value.
+    ``q_<class>``; or give ``model`` and ``proxy_model``, which are Sources, fitted objects,
+    callables that return probabilities or places as text, and the features they read. For a
+    protected column that the model reads, the model is asked with every value.
     Without a proxy divulge fits one, on the held-out records or on the half that is not audited.
     ``features`` are what the record shows besides. ``heldout`` are records outside the training
     set, with the same columns, on which the correction of the proxy is then fitted.
 
-    The proxy's error is corrected unless it is vouched for (``proxy_exact``) or bounded in total
-    variation (``tau``). The headline bounds hold together with confidence ``1 - error``.
+    ``attack`` is ``llr`` (log-likelihood ratio) or ``published``, with ``power``; ``repeats`` is
+    how often the coins are flipped anew. The proxy's error is corrected unless it is vouched
+    for (``proxy_exact``) or bounded in total variation (``tau``). The headline bounds hold
+    together with confidence ``1 - error``.
     """
-    require_seed(rng)
-    rule = Rule(tuple(deltas), error, repetitions=repetitions, tau=tau).checked()
-    require(score in SCORES, f"Unknown score {score!r}. Choose from {', '.join(SCORES)}.")
+    require_choice("attack", attack, SCORES)
+    rule = Rule(tuple(deltas), error, repetitions=repeats, tau=tau).checked()
     require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
     require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
     records = read_records(
-        table,
+        data,
         label=label,
         protected=protected,
         bins=bins,
@@ -101,9 +103,9 @@ def attribute(
         return audit_records(
             records,
             rule,
-            ValueAttack(score, power),
+            ValueAttack(attack, power),
             proxy_exact=proxy_exact,
-            seed=rng,
+            seed=seed,
             command=command,
             progress=progress,
         )
@@ -127,12 +129,7 @@ def audit_records(
         records=records,
         attack=attack,
         rule=rule,
-        provenance={
-            "command": command,
-            "seed": seed,
-            "versions": versions(),
-            "inputs": list(records.inputs),
-        },
+        provenance=provenance(command, seed, records.inputs, records.model),
     )
     try:
         ready = _prepare(records, rule, proxy_exact, rng, progress)

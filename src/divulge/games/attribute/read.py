@@ -8,7 +8,7 @@ content (``data/arranged.py``).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,11 +17,13 @@ import numpy as np
 from divulge.data import tables
 from divulge.data.arranged import Rows, arranged, order_of, rows_named
 from divulge.data.features import Features, encode
+from divulge.data.given import Given, read_table
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.games.attribute import asking as probabilities
-from divulge.games.attribute.asking import Source, word
+from divulge.games.attribute.asking import word
 from divulge.games.attribute.same_records import overlap, refuse_equal
+from divulge.models.handed import described
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index
 
@@ -50,6 +52,8 @@ class Records:
     """Which held-out records are training records as well, in words."""
     value: str = "label"
     inputs: tuple[dict[str, str], ...] = ()
+    model: Mapping[str, str] | None = None
+    """What a result says of the model that was asked."""
     rows: Rows | None = field(default=None, repr=False)
     """Where the training records stand in the user's table."""
 
@@ -76,23 +80,21 @@ def read_records(
     value = protected if protected is not None else label
     if value is None:
         raise InputError("Name the label column, or the protected column.")
-    sources = [Source("the table", table, tables.read(table))]
+    sources = [read_table("the table", table)]
     if heldout is not None:
-        sources.append(Source("the held-out table", heldout, tables.read(heldout)))
+        sources.append(read_table("the held-out table", heldout))
         refuse_equal(*(s.frame for s in sources))
     frame = sources[0].frame
     asked = [features] if isinstance(features, str) else features
     names = tables.expand(frame, asked, "the table")
     for source in sources:
         tables.require_columns(source.frame, [value, *names], source.where)
-    fingerprints = tuple(
-        tables.fingerprint(s.given, s.frame, s.where.removeprefix("the ")) for s in sources
-    )
+    fingerprints = tuple(source.fingerprint() for source in sources)
     shared = overlap(*(s.frame for s in sources)) if len(sources) > 1 else None
     prefixes = (target, proxy) if model is None else ()
     orders = [_order(source.frame, [value, label, *names], prefixes) for source in sources]
     sources = [
-        replace(source, frame=arranged(source.frame, order))
+        replace(source, table=arranged(source.frame, order))
         for source, order in zip(sources, orders, strict=True)
     ]
     frame = sources[0].frame
@@ -148,6 +150,7 @@ def read_records(
             overlap=shared,
             value=value,
             inputs=fingerprints,
+            model=None if model is None else described(model),
             rows=orders[0],
         )
 
@@ -162,7 +165,7 @@ def _normalised(probabilities: Array) -> Array:
     return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
 
-def _words(source: Source, column: str, edges: Array | None) -> list[str]:
+def _words(source: Given, column: str, edges: Array | None) -> list[str]:
     missing = int(source.frame[column].null_count())
     require(missing == 0, f"Column {column!r} of {source.where} has {missing} missing values.")
     if edges is None:
@@ -218,7 +221,7 @@ def _codes(words: Sequence[str], classes: tuple[str, ...], column: str, where: s
     return codes
 
 
-def _encoded(sources: Sequence[Source], names: Sequence[str]) -> Features:
+def _encoded(sources: Sequence[Given], names: Sequence[str]) -> Features:
     if not names:
         return Features(np.zeros((sum(len(s.frame) for s in sources), 0)), ())
     frame = sources[0].frame.select(*names)

@@ -6,12 +6,10 @@ is bound to its input by SHA-256.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +17,10 @@ import numpy as np
 from divulge import __version__
 from divulge.data import content, tables
 from divulge.data.arranged import Rows, order_of
+from divulge.data.given import look_at
 from divulge.data.tables import Frame
 from divulge.data.writing import write_bytes
-from divulge.errors import InputError, require, require_probability, require_seed
+from divulge.errors import InputError, require, require_choice, require_probability
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
@@ -32,6 +31,7 @@ from divulge.exposure.selection import (
     rank_sum,
 )
 from divulge.games.canaries import coins
+from divulge.games.public import check_words
 from divulge.text import strict_json
 from divulge.types import Array
 from divulge.work.threads import single
@@ -189,16 +189,16 @@ class Plan:
 def plan(
     data: Any,
     *,
-    count: int = 1000,
-    strategy: str = MAHALANOBIS,
-    features: str | Sequence[str] = (),
-    id: str | None = None,
     reference: Any = None,
     gradients: Sequence[Any] = (),
+    features: str | Sequence[str] = (),
+    id: str | None = None,
+    count: int = 1000,
+    strategy: str = MAHALANOBIS,
     noise: float = 0.0,
     averaged: float | None = None,
     probability: float = 0.5,
-    rng: int | None = None,
+    seed: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Plan:
     """Choose canaries among the records of ``data`` and flip a coin for each.
@@ -209,16 +209,13 @@ def plan(
     per step, a row for each record, the ranks of the steps are summed (004, Algorithm 6).
     ``reference`` are other records than the data to measure from. ``noise`` is the standard
     deviation of the noise on every column of a mean of ``averaged`` records, by default all of the
-    data; for DP-SGD ``sigma c / B`` on a mean of B gradients. Coins and choice follow from the seed
-    ``rng`` and the data's SHA-256; by default the operating system draws the seed, and the plan
+    data; for DP-SGD ``sigma c / B`` on a mean of B gradients. Coins and choice follow from ``seed``
+    and the data's SHA-256; by default the operating system draws the seed, and the plan
     keeps it.
     """
-    require(
-        strategy in STRATEGIES,
-        f"Unknown strategy {strategy!r}. Choose from {', '.join(STRATEGIES)}.",
-    )
-    if rng is not None:
-        require_seed(rng)
+    require_choice("strategy", strategy, STRATEGIES)
+    if seed is not None:
+        check_words({"seed": seed})
     require_probability("probability", probability)
     require(0.0 <= noise < np.inf, f"noise must be at least 0 and finite. Found {noise!r}.")
     frame = tables.read(data)
@@ -236,10 +233,10 @@ def plan(
     )
     if progress is not None:
         progress("choosing canaries", 0, 2)
-    seed = coins.secret_seed() if rng is None else int(rng)
+    used = coins.secret_seed() if seed is None else int(seed)
     order = order_of(frame, frame.columns)  # the plan is the same however the data are sorted
     digest = content.digest(frame, frame.columns)
-    key = coins.mix(seed, digest)
+    key = coins.mix(used, digest)
     choose, shuffle = np.random.default_rng(int.from_bytes(key, "big")).spawn(2)
     each = noise * float(np.sqrt(mean_of))
     values, names = _exposures(frame, order, strategy, features, id, reference, gradients, each)
@@ -252,10 +249,10 @@ def plan(
         "content_sha256": digest,
     }
     if reference is not None:
-        details["reference"] = tables.fingerprint(reference, tables.read(reference), "reference")
+        details["reference"] = look_at("the reference", reference).fingerprint()
     if len(gradients) > 0:
         details["gradients"] = [
-            tables.fingerprint(g, tables.read(g), f"gradients {k}") for k, g in enumerate(gradients)
+            look_at(f"gradients {k}", g).fingerprint() for k, g in enumerate(gradients)
         ]
     return Plan(
         ids=tuple(ids[r] for r in rows.tolist()),
@@ -263,7 +260,7 @@ def plan(
         included=coins.flip(key, count, probability),
         id=id,
         strategy=strategy,
-        seed=seed,
+        seed=used,
         probability=probability,
         input=tables.fingerprint(data, frame, "data"),
         details=details,
@@ -375,23 +372,3 @@ def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError("a coin flip is true or false")
     return value
-
-
-def table_bytes(frame: Frame, path: str | os.PathLike[str]) -> bytes:
-    """A table as Parquet or CSV, by the name of the file."""
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    kind = Path(path).suffix.lower()
-    table, buffer = frame.to_arrow(), io.BytesIO()
-    if kind in (".parquet", ".pq"):
-        pyarrow.parquet.write_table(table, buffer)
-    elif kind == ".csv":
-        try:
-            pyarrow.csv.write_csv(table, buffer)
-        except pa.ArrowInvalid as error:
-            raise InputError(f"CSV cannot hold these columns: {error}. Write Parquet.") from error
-    else:
-        raise InputError(f"{os.fspath(path)}: the name must end in .parquet or .csv.")
-    return buffer.getvalue()

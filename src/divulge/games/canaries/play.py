@@ -19,11 +19,15 @@ import numpy as np
 from divulge.attacks import scoring
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import tables
+from divulge.data.given import read_table
+from divulge.data.table_files import fill_table, require_table_name
 from divulge.data.tables import Frame
-from divulge.data.writing import Output, reserve, write_all
-from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
+from divulge.data.writing import Output, replacing_all, reserve
+from divulge.errors import CannotConclude, InputError, require
 from divulge.games.canaries import planning
 from divulge.games.canaries.planning import LEAST, Name, Plan, plan
+from divulge.games.public import provenance as provenance_of
+from divulge.games.public import public
 from divulge.proof import measures, state
 from divulge.proof.prove import prove
 from divulge.proof.rule import DELTAS, Rule
@@ -32,7 +36,6 @@ from divulge.text import rounding
 from divulge.trials import Trials, check_scores
 from divulge.types import Array
 from divulge.work.threads import single
-from divulge.work.versions import versions
 
 __all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
 
@@ -60,41 +63,46 @@ def write_plan(
     made: Plan,
     data: Any,
     *,
-    out: str | os.PathLike[str],
+    plan: str | os.PathLike[str],
     records: str | os.PathLike[str],
     canaries: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> Plan:
-    """Write plan.json, the records to train on and, if asked for, the canaries to be scored.
+    """Write the plan, the records to train on and, if asked for, the canaries to be scored.
 
     All files appear, whole, or none. A plan that exists already is not written over unless asked:
     a model may have been trained by it.
     """
-    reserve_plan(data, out=out, records=records, canaries=canaries, overwrite=overwrite)
+    reserve_plan(data, plan=plan, records=records, canaries=canaries, overwrite=overwrite)
     kept = made.records(data)
-    files = {Path(records): planning.table_bytes(kept, records)}
+    parts = {require_table_name(records): kept}
     if canaries is not None:
-        files[Path(canaries)] = planning.table_bytes(made.canaries(data), canaries)
+        parts[require_table_name(canaries)] = made.canaries(data)
     made = replace(made, details={**made.details, "records_to_train_on": len(kept)})
-    files[Path(out)] = made.dumps().encode("utf-8")
-    write_all(files)
+    with replacing_all([*parts, plan]) as places:
+        for place, (target, part) in zip(places, parts.items(), strict=False):
+            fill_table(place, target, [part.to_arrow()])
+        try:
+            places[-1].write_text(made.dumps(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"Cannot write {plan}: {error.strerror}.") from error
     return made
 
 
 def reserve_plan(
     *inputs: Any,
-    out: str | os.PathLike[str],
+    plan: str | os.PathLike[str],
     records: str | os.PathLike[str],
     canaries: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
 ) -> None:
     """InputError unless the three files can be written and none of them is an input."""
-    if _occupied(out) and not overwrite:
+    if _occupied(plan) and not overwrite:
         raise InputError(
-            f"{out} exists already, and a model may have been trained by it. Give another name, "
+            f"{plan} exists already, and a model may have been trained by it. Give another name, "
             "or --overwrite."
         )
-    named = {"--out": out, "--records": records, "--canaries": canaries}
+    named = {"--plan": plan, "--records": records, "--canaries": canaries}
     outputs = [Output(option, Path(p)) for option, p in named.items() if p is not None]
     reserve(outputs, inputs, overwrite=overwrite)
 
@@ -106,35 +114,32 @@ def _occupied(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-@single
+@public("canaries")
 def audit(
     plan: Any,
     scores: Any,
     *,
-    score: str | Sequence[str] = "loss",
-    id: str | None = None,
+    score: str | Sequence[str] | None = None,
     lower_is_member: bool | None = None,
+    id: str | None = None,
+    ignore_others: bool = False,
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
-    ignore_others: bool = False,
-    rng: int = 0,
+    seed: int = 0,
     command: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """What the scores of the canaries prove about the training run.
 
     ``plan`` is a Plan or the path of plan.json, ``scores`` a table with the plan's id column and
-    one or several score columns, a row for every canary. ``ignore_others`` allows rows of other
-    records. The headline bounds hold together with confidence ``1 - error``.
+    one or several score columns (default: ``loss``), a row for every canary. ``ignore_others``
+    allows rows of other records. The headline bounds hold together with confidence ``1 -
+    error``.
     """
-    require_seed(rng)
-    require_probability("error", error)
-    for delta in deltas:
-        require_probability("delta", delta)
     made = plan if isinstance(plan, Plan) else Plan.load(plan)
-    frame = tables.read(scores)
-    joined = _join(made, frame, score, id, lower_is_member, ignore_others)
-    inputs = [tables.fingerprint(scores, frame, "scores")]
+    table = read_table(SCORES, scores)
+    joined = _join(made, table.frame, score, id, lower_is_member, ignore_others)
+    inputs = [table.fingerprint()]
     if not isinstance(plan, Plan):
         inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
     planned = shared.Plan(
@@ -145,17 +150,25 @@ def audit(
         data_sha256=made.input["sha256"],
         rows_of_other_records=joined.others,
     )
-    provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
+    provenance = provenance_of(command, seed, inputs)
     if len(made) < LEAST:
         reason = f"{len(made)} canaries are too few; an audit needs at least {LEAST}."
-        return _no_conclusion(made, joined, reason, planned, provenance)
+        trials = {
+            "members": int((made.truth > 0.0).sum()),
+            "nonmembers": int((made.truth < 0.0).sum()),
+            "scores": list(joined.names),
+        }
+        held = Diagnostics(plan=planned)
+        return state.undecided(
+            "canaries", reason, trials=trials, diagnostics=held, provenance=provenance
+        )
     result = audit_trials(
         joined.score,
         made.truth,
         probability=made.probability,
         deltas=deltas,
         error=error,
-        seed=rng,
+        seed=seed,
         progress=progress,
     )
     return replace(
@@ -239,27 +252,10 @@ def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
     return Verdict("leak", True, sentence)
 
 
-def _no_conclusion(
-    made: Plan, joined: Joined, reason: str, planned: shared.Plan, provenance: dict[str, Any]
-) -> Result:
-    return Result(
-        game="canaries",
-        verdict=Verdict("cannot conclude", False, "Nothing can be concluded.", (reason,)),
-        bounds=(),
-        trials={
-            "members": int((made.truth > 0.0).sum()),
-            "nonmembers": int((made.truth < 0.0).sum()),
-            "scores": list(joined.names),
-        },
-        diagnostics=Diagnostics(plan=planned),
-        provenance=provenance,
-    )
-
-
 def _join(
     made: Plan,
     frame: Frame,
-    score: str | Sequence[str],
+    score: str | Sequence[str] | None,
     id: str | None,
     lower_is_member: bool | None,
     ignore_others: bool,

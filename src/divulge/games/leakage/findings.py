@@ -13,10 +13,10 @@ from divulge.exposure.covariance import Covariance
 from divulge.exposure.exposed import Release
 from divulge.exposure.normality import LEAST_COUNT, MOST_SKEWED, doubts
 from divulge.exposure.records import shared_rows
+from divulge.games.public import provenance
 from divulge.result import Diagnostics, Result, Verdict, of_leakage
 from divulge.text.rounding import short
 from divulge.types import Array
-from divulge.work.versions import versions
 
 if TYPE_CHECKING:
     from divulge.games.leakage.play import Measured, Tables, Wanted
@@ -143,7 +143,7 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
             covariance=_covariance(read, measured.leakage, setting, same),
             normality=_normality(read, release) or None,
         ),
-        provenance={"command": command, "versions": versions(), "inputs": list(read.inputs)},
+        provenance=provenance(command, None, read.inputs),
     )
 
 

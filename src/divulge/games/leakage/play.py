@@ -6,11 +6,9 @@ the model of ``exposure.scores``, what the best possible attack on each record w
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,18 +17,19 @@ import numpy.typing as npt
 from divulge import __version__
 from divulge.data import tables
 from divulge.data.arranged import Rows, order_of, rows_named
-from divulge.data.writing import require_not_among, write_bytes
-from divulge.errors import InputError, require, require_probability
+from divulge.data.given import read_table
+from divulge.data.table_files import require_table_name, write_table
+from divulge.errors import CannotConclude, InputError, require, require_probability
 from divulge.exposure import binary, exposed
 from divulge.exposure import records as records_
-from divulge.exposure.covariance import LEDOIT_WOLF, Covariance, estimate_covariance
+from divulge.exposure.covariance import LEAST, LEDOIT_WOLF, Covariance, estimate_covariance
 from divulge.exposure.defences import solve_noise, solve_rate
 from divulge.exposure.exposed import Release
 from divulge.games.leakage import findings
+from divulge.games.public import public
 from divulge.result import Result
 from divulge.result.of_leakage import Defences
 from divulge.types import Array, Progress
-from divulge.work.threads import single
 
 MEAN = "mean"
 NOISY_MEAN = "noisy-mean"
@@ -105,24 +104,24 @@ class Measured:
         return pa.table({"id": sorted_ids, "leakage": self.leakage[self.order], **numbers})
 
 
-@single
+@public("leakage")
 def leakage(
     data: Any,
     *,
     reference: Any,
     features: str | Sequence[str] = (),
     id: str | None = None,
+    drop_constant: bool = False,
     mechanism: str = MEAN,
     noise: float | None = None,
     rate: float | None = None,
     size: int | None = None,
     covariance: str = LEDOIT_WOLF,
-    drop_constant: bool = False,
-    deltas: Sequence[float] = DELTAS,
-    fprs: Sequence[float] = FPRS,
     advantage: float = 0.1,
     percentile: float = 99.0,
-    out: str | os.PathLike[str] | None = None,
+    fprs: Sequence[float] = FPRS,
+    deltas: Sequence[float] = DELTAS,
+    table: str | os.PathLike[str] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
@@ -133,16 +132,21 @@ def leakage(
     gradients) or patterns such as ``x_*``; without them, all columns but ``id``. ``noise`` is the
     standard deviation of the Gaussian noise on every column of the released mean, ``rate`` the
     share of the records behind it, ``size`` the number of records in the whole table if ``data``
-    holds a part of it. ``out`` writes the table of all records (Parquet or CSV), most exposed
-    first, with ids and figures only. Also solved: the noise, and the rate, that bring this
+    holds a part of it. ``table`` is where the table of all records goes (Parquet or CSV), most
+    exposed first, with ids and figures only. Also solved: the noise, and the rate, that bring this
     percentile of the records down to the advantage.
     """
     wanted = Wanted(tuple(deltas), tuple(fprs), advantage, percentile)
     noise_, rate_ = checked_mechanism(mechanism, noise, rate)
-    target = None if out is None else checked_table(out, (data, reference))
+    target = None if table is None else require_table_name(table, (data, reference))
     advance = progress or (lambda stage, done, total: None)
     read = read_tables(data, reference, features, id, drop_constant)
     rows = read.data.matrix
+    if len(read.reference.matrix) < LEAST:
+        raise CannotConclude(
+            f"{len(read.reference.matrix)} reference records are too few for a covariance; at "
+            f"least {LEAST} are needed."
+        )
     release = Release(rows.shape[0] if size is None else size, noise_, rate_)
     require(
         release.size >= rows.shape[0],
@@ -168,7 +172,7 @@ def leakage(
         command=command,
     )
     if target is not None:
-        write_table(measured.table(read.ids), target)
+        write_table(target, [measured.table(read.ids)], {"divulge": __version__})
     return found
 
 
@@ -199,8 +203,9 @@ def read_tables(
     data: Any, reference: Any, features: str | Sequence[str], id: str | None, drop_constant: bool
 ) -> Tables:
     """Read and check both tables; every error says what is wrong and where."""
-    frame, other = tables.read(data), tables.read(reference)
     where, there = "the data", "the reference"
+    given, beside = read_table(where, data), read_table(there, reference)
+    frame, other = given.frame, beside.frame
     if id is not None:
         tables.require_columns(frame, [id], where)
     patterns = [features] if isinstance(features, str) else list(features)
@@ -224,7 +229,7 @@ def read_tables(
             with rows_named(order):
                 _refuse_outside(own, theirs, flat)
             own, theirs = own.columns(~flat), theirs.columns(~flat)
-    inputs = (tables.fingerprint(data, frame, "data"), tables.fingerprint(reference, other, there))
+    inputs = (given.fingerprint(), beside.fingerprint(there))
     return Tables(own, theirs, _ids(frame, id, order), dropped, inputs)
 
 
@@ -302,27 +307,3 @@ def solve(
         noise_over_spread=float(noise / spread),
         rate=rate,
     )
-
-
-def checked_table(path: str | os.PathLike[str], inputs: Sequence[Any] = ()) -> Path:
-    """The place of the table; InputError unless its name says Parquet or CSV."""
-    target = Path(path)
-    if target.suffix.lower() not in (".parquet", ".pq", ".csv"):
-        raise InputError(f"The table must be a .parquet or .csv file. Found {target.name!r}.")
-    require(target.parent.is_dir(), f"There is no folder {target.parent}.")
-    require_not_among(target, inputs)
-    return target
-
-
-def write_table(table: Any, path: Path) -> None:
-    """Write a Parquet or CSV file through a temporary one."""
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    buffer = io.BytesIO()
-    if path.suffix.lower() == ".csv":
-        pyarrow.csv.write_csv(table, buffer)
-    else:
-        marked = table.replace_schema_metadata({"divulge": __version__})
-        pyarrow.parquet.write_table(marked, buffer)
-    write_bytes(path, buffer.getvalue())

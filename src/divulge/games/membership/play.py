@@ -15,9 +15,11 @@ import numpy as np
 from scipy.special import logit
 
 from divulge.data.features import duplicates
-from divulge.errors import CannotConclude, require, require_seed
+from divulge.errors import CannotConclude, require
 from divulge.games.membership import findings
 from divulge.games.membership.read import Pools, read_pools
+from divulge.games.public import provenance as provenance_of
+from divulge.games.public import public
 from divulge.proof import controls, state
 from divulge.proof import seeds as seeds_
 from divulge.proof.controls import NO_CONTROLS
@@ -30,38 +32,38 @@ from divulge.types import Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
-from divulge.work.versions import versions
 
 __all__ = ["Pools", "audit_pools", "membership", "read_pools"]
 
 DEFAULT = Rule()
 
 
-@single
+@public("membership")
 def membership(
-    table: Any = None,
+    data: Any = None,
     *,
     members: Any = None,
     nonmembers: Any = None,
+    heldout: Any = None,
+    rows: int | None = None,
     truth: str = "member",
     score: str | Sequence[str] | None = None,
+    lower_is_member: bool | None = None,
     features: str | Sequence[str] = (),
-    model: Any = None,
     label: str | None = None,
     text: str | None = None,
-    lower_is_member: bool | None = None,
     propensity: str | None = None,
     reference_score: str | None = None,
-    deltas: Sequence[float] = DELTAS,
-    error: float = 0.05,
-    corrections: Sequence[str] = CORRECTIONS,
+    model: Any = None,
+    attack: str | Sequence[str] | None = None,
+    combine: str = "scores",
     estimator: str = "auto",
     calibration: str = "platt",
-    heldout: Any = None,
-    attack: str = "scores",
+    corrections: Sequence[str] = CORRECTIONS,
     bootstrap: int = 0,
-    rows: int | None = None,
-    rng: int = 0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    seed: int = 0,
     seeds: int = 1,
     n_jobs: int = 1,
     backend: str = "loky",
@@ -72,40 +74,45 @@ def membership(
 ) -> Result:
     """Audit what a model gives away about its members, with or without distribution shift.
 
-    One table with a two-valued ``truth`` column, or ``members`` and ``nonmembers`` apart. The score
-    is one column or several, or comes from ``model``: a file (``divulge.models.Source``), a fitted
-    object with ``predict_proba`` or a callable that returns a loss per row; then ``score`` names
-    attacks, ``label`` the column that the model predicts from the features, and ``text`` the column
-    that a model of texts reads. ``features`` are what the record alone shows, and what the
-    correction for shift is fitted on; ``propensity`` names a column with known probabilities of
-    membership instead.
+    ``data`` is one table with a two-valued ``truth`` column, or ``members`` and ``nonmembers`` are
+    given apart. The ``score`` is one column or several (default: ``loss``). With a ``model``, which
+    is a ``Source``, a fitted object with ``predict_proba``, a callable that returns a loss per row
+    or a place as text, the scores come from ``attack`` (one or several, default: ``loss``);
+    ``label`` is the column that the model predicts from the features, ``text`` the one that a model
+    of texts reads. ``features`` are what the record alone shows, and what the correction for shift
+    is fitted on; ``propensity`` names a column with known probabilities of membership instead.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
-    ``attack="learned"`` lets the attack combine scores and features by boosting.
+    ``combine="learned"`` makes one score of all scores and features, by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
     control). A path may also be a folder of Parquet files. At most ``rows`` rows are used, chosen
-    at random by the seed; by default all, or with features as many as fit in memory (see
-    ``games.pools.AT_MOST``). With several ``seeds`` the trials are drawn by the seeds ``rng``,
-    ``rng + 1``, ..., and what all draws prove together is stated, with their spread; the control,
-    the bootstrap and the charts are then those of the first. The headline bounds hold together
+    at random by the seed; by default all, or with features as many as fit in memory (``AT_MOST`` in
+    ``read.py``). With several ``seeds`` the trials are drawn by ``seed``, ``seed + 1``, ..., and
+    what all draws prove together is stated, with their spread; the control, the bootstrap and the
+    charts are then those of the first. The headline bounds hold together
     with confidence ``1 - error``. The resamples of the ``bootstrap`` are done by ``n_jobs``
     processes, ``backend`` and ``address`` (``divulge.work.Engine``), and kept in the folder
     ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
-    require_seed(rng)
     rule = Rule(
-        tuple(deltas), error, tuple(corrections), estimator, calibration, attack, seeds
+        tuple(deltas), error, tuple(corrections), estimator, calibration, combine, seeds
     ).checked()
     require(1 <= seeds <= seeds_.MOST, f"seeds must lie in 1..{seeds_.MOST}. Found {seeds}.")
     require(bootstrap >= 0, f"bootstrap must be at least 0. Found {bootstrap}.")
+    require(
+        bootstrap == 0 or propensity is None,
+        "The bootstrap fits the propensity anew on every resample, and a known propensity is not "
+        "fitted: leave out bootstrap, or propensity.",
+    )
     pools = read_pools(
-        table,
+        data,
         members=members,
         nonmembers=nonmembers,
         truth=truth,
         score=score,
         features=features,
         model=model,
+        attack=attack,
         label=label,
         text=text,
         lower_is_member=lower_is_member,
@@ -113,12 +120,12 @@ def membership(
         reference_score=reference_score,
         heldout=heldout,
         rows=rows,
-        seed=rng,
+        seed=seed,
     )
     return audit_pools(
         pools,
         rule,
-        seed=rng,
+        seed=seed,
         bootstrap=bootstrap,
         engine=engine,
         pieces=Pieces.at(cache),
@@ -145,13 +152,8 @@ def audit_pools(
     are those of the first that concludes.
     """
     seeds = rule.seeds
-    provenance = {
-        "command": command,
-        "seed": seed,
-        **({"seeds": seeds} if seeds > 1 else {}),
-        "versions": versions(),
-        "inputs": list(pools.inputs),
-    }
+    about = {"seeds": seeds} if seeds > 1 else {}
+    provenance = provenance_of(command, seed, pools.inputs, pools.model, **about)
     kept: list[seeds_.OneDraw | None] = []
     first, failed = None, None
     for k in range(seeds):

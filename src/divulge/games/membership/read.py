@@ -8,10 +8,8 @@ a truth is looked at. Rows stand in the order of their content (``data/arranged.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +19,11 @@ from divulge.attacks import scoring
 from divulge.data import stored, subset, tables
 from divulge.data.arranged import arranged, order_of, rows_named
 from divulge.data.features import Features, encode
+from divulge.data.given import Given, look_at, read_table
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games.membership.findings import Subset
 from divulge.games.membership.same_records import refuse_same_table, refuse_shared_records
+from divulge.models.handed import described, handed
 from divulge.models.source import Source
 from divulge.trials import check_both_kinds, check_scores
 from divulge.types import Array, Floats
@@ -51,29 +51,8 @@ class Pools:
     """Whether the model reads a text."""
     rows: npt.NDArray[Any] | None = field(default=None, repr=False)
     """Where each row stands in the user's table (with features); two tables count as one."""
-
-
-@dataclass(frozen=True)
-class _Source:
-    """One of the user's tables: in memory, or on disk and not read yet."""
-
-    where: str
-    given: Any = field(repr=False)
-    table: tables.Frame | stored.Stored = field(repr=False)
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self.table.columns)
-
-    def fingerprint(self) -> dict[str, str]:
-        frame = self.table if not isinstance(self.table, stored.Stored) else None
-        return tables.fingerprint(self.given, frame, self.where.removeprefix("the "))
-
-
-def _source(where: str, given: Any) -> _Source:
-    if isinstance(given, str | os.PathLike):
-        return _Source(where, given, stored.open_table(Path(given)))
-    return _Source(where, given, tables.read(given))
+    model: Mapping[str, str] | None = None
+    """What a result says of the model that was asked."""
 
 
 def read_pools(
@@ -90,6 +69,7 @@ def read_pools(
     propensity: str | None,
     reference_score: str | None,
     heldout: Any = None,
+    attack: str | Sequence[str] | None = None,
     text: str | None = None,
     rows: int | None = None,
     seed: int = 0,
@@ -100,13 +80,12 @@ def read_pools(
         given in ([True, False, False], [False, True, True]),
         "Give one table with a truth column, or members and nonmembers apart.",
     )
-    require(rows is None or rows > 0, f"rows must be at least 1. Found {rows}.")
     apart = table is None
     where = "the two tables" if apart else "the table"
     sources = (
-        [_source("the members", members), _source("the non-members", nonmembers)]
+        [look_at("the members", members), look_at("the non-members", nonmembers)]
         if apart
-        else [_source("the table", table)]
+        else [look_at("the table", table)]
     )
     inputs = [source.fingerprint() for source in sources]
     if apart:
@@ -123,9 +102,8 @@ def read_pools(
     tables.require_columns(shared, single, where)
     require(truth not in names, f"The truth column {truth!r} must not be a feature.")
     finite = [c for c in (reference_score, propensity) if c is not None]
-    if score is not None and model is None:
-        asked = [score] if isinstance(score, str) else list(score)
-        finite += tables.expand(shared, asked, where)
+    if model is None:
+        finite += tables.expand(shared, scoring.score_columns(score), where)
     tables.require_columns(shared, finite, where)
     used = [*single, *finite, *names]
     plan = _Plan(
@@ -146,6 +124,7 @@ def read_pools(
             frame,
             score=score,
             model=model,
+            attack=attack,
             label=label,
             text=text,
             features=names,
@@ -166,12 +145,14 @@ def read_pools(
             known = tables.numbers(frame, propensity, where)
             inside = bool(np.all((known > 0.0) & (known < 1.0)))
             require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
-        encoded, held = _encoded(frame, names, where, heldout, truth)
+        aside = None if heldout is None else read_table("the held-out table", heldout)
+        encoded, held = _encoded(frame, names, where, aside, truth)
         refuse_shared_records(encoded, scores, truths, where)
-    if isinstance(model, Source):
-        inputs.append(model.described())
-    if heldout is not None:
-        inputs.append(tables.fingerprint(heldout, tables.read(heldout), "held-out records"))
+    source = handed(model)
+    if isinstance(source, Source):
+        inputs.append(source.described())
+    if aside is not None:
+        inputs.append(aside.fingerprint("held-out records"))
     del frame
     stored.release()
     return Pools(
@@ -186,6 +167,7 @@ def read_pools(
         subset=None if len(truths) == total else Subset(len(truths), total),
         text=text is not None,
         rows=numbers if names else None,
+        model=None if model is None else described(model),
     )
 
 
@@ -227,7 +209,7 @@ Read = tuple[tables.Frame, npt.NDArray[np.int8], npt.NDArray[Any] | None, int]
 """A table, its truths, its rows in the user's (None: all, in order), and how many that has."""
 
 
-def _read(sources: Sequence[_Source], plan: _Plan, most: int | None) -> Read:
+def _read(sources: Sequence[Given], plan: _Plan, most: int | None) -> Read:
     """The tables one below the other: all rows, or a random subset of ``most``."""
     in_memory = [len(s.table) for s in sources if not isinstance(s.table, stored.Stored)]
     if most is None or (len(in_memory) == len(sources) and sum(in_memory) <= most):
@@ -244,7 +226,7 @@ def _read(sources: Sequence[_Source], plan: _Plan, most: int | None) -> Read:
     return _joined(_frames(sources, found), plan, numbers, sum(totals))
 
 
-def _sampled(source: _Source, place: int, plan: _Plan, most: int) -> tuple[subset.Groups, int]:
+def _sampled(source: Given, place: int, plan: _Plan, most: int) -> tuple[subset.Groups, int]:
     """Rows of one table that may be among those used, and how many it has; all are checked."""
     import pyarrow as pa
 
@@ -265,7 +247,7 @@ def _sampled(source: _Source, place: int, plan: _Plan, most: int) -> tuple[subse
     return sample.groups(), sample.total
 
 
-def _frames(sources: Sequence[_Source], found: Sequence[subset.Groups]) -> list[tables.Frame]:
+def _frames(sources: Sequence[Given], found: Sequence[subset.Groups]) -> list[tables.Frame]:
     """The rows themselves."""
     return [
         tables.read(groups.table)
@@ -275,7 +257,7 @@ def _frames(sources: Sequence[_Source], found: Sequence[subset.Groups]) -> list[
     ]
 
 
-def _whole(source: _Source, columns: Sequence[str], words: Sequence[str]) -> tables.Frame:
+def _whole(source: Given, columns: Sequence[str], words: Sequence[str]) -> tables.Frame:
     if isinstance(source.table, stored.Stored):
         return tables.read(source.table.table(columns, words))
     return source.table
@@ -322,18 +304,18 @@ class _Check:
 
 
 def _encoded(
-    frame: tables.Frame, names: Sequence[str], where: str, heldout: Any, truth: str
+    frame: tables.Frame, names: Sequence[str], where: str, heldout: Given | None, truth: str
 ) -> tuple[Features, tuple[Array, Array] | None]:
     """Features of the pools, and of held-out records if any, encoded together."""
     if heldout is None:
         return encode(frame, names, where), None
     require(len(names) > 0, "Held-out records serve the propensity: name the features.")
-    further = tables.read(heldout)
-    tables.require_columns(further, [truth, *names], "the held-out table")
-    truths = tables.truths(further, truth, "the held-out table").astype(float)
+    further = heldout.frame
+    tables.require_columns(further, [truth, *names], heldout.where)
+    truths = tables.truths(further, truth, heldout.where).astype(float)
     order = order_of(further, names, truths)
     further, truths = arranged(further, order), truths[order]
-    check_both_kinds(truths, "the held-out table")
+    check_both_kinds(truths, heldout.where)
     both, _ = tables.stack(frame.select(*names), further.select(*names))
     encoded = encode(both, names, where)
     pools = Features(encoded.matrix[: len(frame)], encoded.names)

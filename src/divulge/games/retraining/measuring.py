@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from divulge.attacks import parametric
-from divulge.errors import InputError, require, require_seed
+from divulge.errors import InputError, require
+from divulge.games.public import check_words
 from divulge.models import code
 from divulge.types import Array
 from divulge.work import Engine
@@ -69,7 +70,7 @@ def measure(
     backend: str = "loky",
     address: str | None = None,
     cache: Path | str | None = None,
-    name: str = "",
+    cache_key: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Measured:
     """Train ``models`` models without and with the record, and count the errors of LiRA's test.
@@ -82,14 +83,17 @@ def measure(
     the same models.
 
     With a folder ``cache`` finished pieces are kept and found again. They are named by the data,
-    the numbers here, the source of the modules of ``train`` and ``loss`` and ``name``:
-    give a name that changes whenever the training does for another reason.
+    the numbers here, the source of the modules of ``train`` and ``loss`` and ``cache_key``:
+    give one that changes whenever the training does for another reason.
     ``n_jobs``, ``backend`` and ``address`` say who trains (``divulge.work.Engine``).
     """
-    require_seed(seed)
+    check_words({"seed": seed})
     require(models >= 4, f"At least four models per side are needed. Found {models}.")
     require(cross_fed or shadows >= 2, f"At least two shadow models are needed. Found {shadows}.")
-    require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
+    require(
+        cache is None or bool(cache_key),
+        "Give the pieces a cache_key, a name that says which training it is.",
+    )
     target = np.asarray(levels, dtype=float)
     sound = target.ndim == 1 and target.size > 0 and bool(np.all((target > 0) & (target < 1)))
     require(sound, "Target errors must be a list of numbers in (0, 1).")
@@ -103,7 +107,7 @@ def measure(
     ]
     losses: dict[int, Array] = {side: np.empty(models * each) for side in (0, 1)}
     inputs = {
-        "name": name,
+        "name": cache_key,
         "seed": seed,
         "data": digest(base, both, record),
         "each": each,

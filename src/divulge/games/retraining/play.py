@@ -16,7 +16,8 @@ import numpy as np
 
 from divulge.bounds import error_rates
 from divulge.crosschecks import samplers
-from divulge.errors import require, require_probability, require_seed
+from divulge.errors import require, require_probability
+from divulge.games.public import provenance, public
 from divulge.games.retraining import findings, measuring
 from divulge.games.retraining.read import ErrorCounts, read_counts
 from divulge.posterior import correlated as correlated_
@@ -27,8 +28,6 @@ from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Array, Progress
-from divulge.work.threads import single
-from divulge.work.versions import versions
 
 STRONGEST = StrengthPrior(fixed=1.0)
 ALTERNATIVES: tuple[tuple[EpsilonPrior, StrengthPrior], ...] = (
@@ -54,26 +53,26 @@ class Estimate:
     dependence: dict[str, float] | None = None
 
 
-@single
+@public("retraining", zero_delta=True)
 def audit(
-    table: Any,
+    data: Any,
     *,
-    deltas: Sequence[float] = DELTAS,
-    prior: EpsilonPrior | str | None = None,
-    strength: StrengthPrior | str | float | None = None,
+    group: str | None = None,
     correlated: bool = False,
     margins: str | None = None,
-    group: str | None = None,
-    error: float = 0.05,
+    strength: StrengthPrior | str | float | None = None,
+    prior: EpsilonPrior | str | None = None,
     level: float = 0.9,
     sampler: int = 0,
-    rng: int = 0,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    seed: int = 0,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """The posterior of epsilon from error counts, and the bound that the same counts prove.
 
-    ``table`` has the columns false_positives, negatives, false_negatives, positives, one row per
+    ``data`` has the columns false_positives, negatives, false_negatives, positives, one row per
     attack. ``correlated`` is for counts from cross-fed shadow models; its ``margins`` are
     ``beta-binomial`` where a count is 0 or full (default), or ``normal`` throughout, which is the
     paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent
@@ -81,12 +80,8 @@ def audit(
     number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
     cross-check.
     """
-    require_seed(rng)
-    require_probability("error", error)
     require_probability("level", level)
     require(len(deltas) > 0, "Give at least one delta.")
-    for delta in deltas:
-        require_probability("delta", delta, zero=True)
     require(
         sampler == 0 or sampler >= LEAST_DRAWS,
         f"The sampler needs at least {LEAST_DRAWS} draws. Found {sampler}.",
@@ -101,7 +96,7 @@ def audit(
     of_e = EpsilonPrior.parse(prior) if isinstance(prior, str) else prior or EpsilonPrior()
     of_s = _strength(strength)
     require(not (sampler and of_s.fixed == 1.0), "The sampler needs a strength below 1.")
-    counts, inputs = read_counts(table, group=group)
+    counts, inputs = read_counts(data, group=group)
     require(not (sampler and group), "The sampler does not pool groups: leave out one of the two.")
     estimates = []
     for k, delta in enumerate(deltas):
@@ -116,12 +111,12 @@ def audit(
     if sampler:
         if progress is not None:
             progress("sampler", 0, 1)
-        draws = _sampled(counts.rows, float(deltas[0]), of_e, of_s, correlated, sampler, rng)
+        draws = _sampled(counts.rows, float(deltas[0]), of_e, of_s, correlated, sampler, seed)
     assumptions = (error_rates.INDEPENDENT, error_rates.FIXED)
     bounds = error_rates.state(counts.rows, tuple(map(float, deltas)), error, assumptions)
     if correlated:  # what the theorem assumes is said not to hold
         bounds = tuple(replace(bound, standing="estimated") for bound in bounds)
-    predictive = findings.predictive(counts, estimates[0].posterior, np.random.default_rng(rng))
+    predictive = findings.predictive(counts, estimates[0].posterior, np.random.default_rng(seed))
     return Result(
         game="retraining",
         verdict=findings.verdict(
@@ -131,16 +126,15 @@ def audit(
         measurements=findings.measurements(counts, estimates[0].dependence),
         trials=findings.trials(counts),
         diagnostics=findings.diagnostics(counts, estimates[0], predictive, draws, level),
-        provenance={
-            "command": command,
-            "seed": rng,
-            "prior_of_epsilon": str(of_e),
-            "prior_of_strength": str(of_s),
-            "counts": "correlated" if correlated else ("pooled" if group else "independent"),
-            **({"margins": margins} if correlated else {}),
-            "versions": versions(),
-            "inputs": inputs,
-        },
+        provenance=provenance(
+            command,
+            seed,
+            inputs,
+            prior_of_epsilon=str(of_e),
+            prior_of_strength=str(of_s),
+            counts="correlated" if correlated else ("pooled" if group else "independent"),
+            **dict[str, Any]({"margins": margins} if correlated else {}),
+        ),
         posterior=findings.summary(estimates, draws, level),
     )
 

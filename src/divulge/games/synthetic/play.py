@@ -16,32 +16,35 @@ from typing import Any
 import numpy as np
 
 from divulge.bounds.closeness import RULES
-from divulge.data import tables
-from divulge.errors import InputError, require, require_probability, require_seed
+from divulge.data.given import read_table
+from divulge.data.tables import Frame
+from divulge.errors import InputError, require_choice, require_probability
+from divulge.games.public import provenance as provenance_of
+from divulge.games.public import public
 from divulge.games.synthetic import contest
 from divulge.games.synthetic import findings as findings
 from divulge.games.synthetic import prepare as generated_
 from divulge.games.synthetic.prepare import Material, Work
+from divulge.models.handed import described, handed
+from divulge.models.identity import identity, unnamed
 from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Index, Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces, digest
-from divulge.work.threads import single
-from divulge.work.versions import versions
 
 
-@single
+@public("synthetic")
 def synthetic(
     members: Any,
     *,
-    generated: Any = None,
     nonmembers: Any = None,
-    model: Any = None,
-    label: str | None = None,
+    generated: Any = None,
     features: str | Sequence[str] = (),
+    label: str | None = None,
     target_loss: str | Sequence[str] = (),
     helper_loss: str | Sequence[str] = (),
+    model: Any = None,
     generator: Any = "trees",
     drop_poor: float = 0.0,
     rule: str = "grid",
@@ -49,60 +52,57 @@ def synthetic(
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
     repeats: int = 1,
-    rng: int = 0,
+    seed: int = 0,
     n_jobs: int = 1,
     backend: str = "loky",
     address: str | None = None,
     cache: str | os.PathLike[str] | None = None,
-    model_fingerprint: str | None = None,
+    cache_key: str | None = None,
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Audit a model with members alone: generated records stand in for non-members.
 
-    The target is a ``model`` (with ``predict_proba`` and a ``label``, or a callable that returns a
-    loss per row) or columns with its losses (``target_loss``); then ``generated`` must be given,
-    with the same columns. Without ``generated`` the named ``generator`` learns from a part of the
-    members; ``drop_poor`` is the share of its samples that a filter may remove as poor. A helper
-    is trained on generated records where there is a label; ``helper_loss`` names columns with the
-    losses of the user's own. ``nonmembers`` are real ones: against generated records they must
-    look like members to no audit, and members must be told from them too before a leak is claimed
-    (``control.py``). ``rule`` says which
-    levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma`` is the
-    mass on which the generator may fail to be close. ``repeats`` draws splits and coins anew.
-    ``n_jobs``, ``backend`` and ``address`` say who trains the generator and the helpers and plays
-    the contests (``divulge.work.Engine``). What is finished is kept in the folder ``cache``.
+    The target is a ``model`` (a Source, an object with ``predict_proba`` or a place as text, with a
+    ``label``, or a callable that returns a loss per row) or columns with its losses
+    (``target_loss``); then ``generated`` must be given, with the same columns. Without
+    ``generated`` the named ``generator`` learns from a part of the members; ``drop_poor`` is
+    the share of its samples that a filter may remove as poor. A helper is trained on generated
+    records where there is a label; ``helper_loss`` names columns with the losses of the user's
+    own. ``nonmembers`` are real ones: against generated records they must look like members to
+    no audit, and members must be told from them too before a leak is claimed (``control.py``).
+    ``rule`` says which levels of recall are tried: a fixed ``grid``, or ``all`` of them as
+    published. ``gamma`` is the mass on which the generator may fail to be close. ``repeats``
+    draws splits and coins anew. ``n_jobs``, ``backend`` and ``address`` say who trains the
+    generator and the helpers and plays the contests (``divulge.work.Engine``). What is finished
+    is kept in the folder ``cache``; a model without content to name it by, such as a server's,
+    only under a ``cache_key``.
     """
     engine = Engine(backend, n_jobs, address)
-    require_seed(rng)
-    require_probability("error", error)
     require_probability("gamma", gamma, zero=True)
-    for delta in deltas:
-        require_probability("delta", delta)
-    require(rule in RULES, f"Unknown rule {rule!r}. Choose from {', '.join(RULES)}.")
-    require(repeats >= 1, f"repeats must be at least 1. Found {repeats}.")
-    frame = tables.read(members)
+    require_choice("rule", rule, RULES)
+    own = read_table("the table of members", members)
     columns = generated_.read_columns(
-        frame,
+        own.frame,
         features=_names(features),
         label=label,
         target=_names(target_loss),
         helper=_names(helper_loss),
         model=model,
     )
-    inputs = [tables.fingerprint(members, frame, "members")]
-    others: dict[str, tables.Frame] = {}
+    inputs = [own.fingerprint("members")]
+    others: dict[str, Frame] = {}
     for source, name in ((generated, "generated records"), (nonmembers, "real non-members")):
         if source is not None:
-            others[name] = tables.read(source)
-            inputs.append(tables.fingerprint(source, others[name], name))
+            found = read_table(name, source)
+            others[name] = found.frame
+            inputs.append(found.fingerprint())
     keys = {"members": inputs[0]["sha256"]}
-    key = _model_key(model, model_fingerprint)
-    if key is not None:
-        keys["model"] = key
-    work = Work(keys, rng, pieces=Pieces.at(cache), progress=progress, engine=engine)
+    if model is not None and cache is not None and unnamed(handed(model), cache_key) is None:
+        keys["model"] = identity(handed(model), cache_key)
+    work = Work(keys, seed, pieces=Pieces.at(cache), progress=progress, engine=engine)
     material = generated_.gather(
-        frame,
+        own.frame,
         columns,
         generated=others.get("generated records"),
         nonmembers=others.get("real non-members"),
@@ -110,7 +110,7 @@ def synthetic(
         model=model,
         work=work,
     )
-    provenance = {"command": command, "seed": rng, "versions": versions(), "inputs": inputs}
+    about = None if model is None else described(model)
     return play(
         material,
         rule=rule,
@@ -119,7 +119,7 @@ def synthetic(
         error=error,
         repeats=repeats,
         work=work,
-        provenance=provenance,
+        provenance=provenance_of(command, seed, inputs, about),
     )
 
 
@@ -224,21 +224,6 @@ def _contests(
 
 def _names(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
-
-
-def _model_key(model: Any, fingerprint: str | None) -> str | None:
-    """What names the model in a kept piece: its file's digest, or that of its parameters.
-
-    Only scikit-learn's own classes are named by their parameters: the code of others may change.
-    """
-    if fingerprint is not None or not type(model).__module__.startswith("sklearn."):
-        return fingerprint
-    import joblib
-
-    try:
-        return str(joblib.hash(model))
-    except Exception:  # not every object can be hashed: its answers are then asked for again
-        return None
 
 
 def _generator(given: Any, drop_poor: float, label: str | None) -> Any:

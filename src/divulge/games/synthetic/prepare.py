@@ -20,15 +20,15 @@ from divulge.data import tables
 from divulge.data.arranged import Rows, arranged, order_of
 from divulge.data.features import encode, whole
 from divulge.data.tables import Frame
-from divulge.errors import InputError, require
+from divulge.errors import CannotConclude, InputError, require
 from divulge.games.synthetic.contest import Seen, least_records
+from divulge.games.synthetic.helper_models import Teach, same_kind
 from divulge.generators.base import Generator, Training, generate
 from divulge.generators.copies import exact_copies, same_schema
-from divulge.models import base
+from divulge.models.handed import estimator
 from divulge.types import Array, Index
 from divulge.work import SERIAL
 from divulge.work.pieces import Pieces, digest
-from divulge.work.threads import Sized
 
 GENERATOR_SHARE = 0.35
 """Share of the members that teach the generator, where divulge trains it."""
@@ -41,8 +41,6 @@ WORTH_SHARING = 50_000
 alone takes seconds."""
 FIRST = 32
 """Records asked about anew in every run: what the target answers is part of a piece's name."""
-_LEAST_HIT = 1e-3
-"""Probabilities below this count as this: a forest's zeros are no certainty."""
 MOST_COPIES = 0.05
 """More exact copies of members than this, beyond twins among the members, are refused."""
 
@@ -157,6 +155,15 @@ def gather(
     work: Work,
 ) -> Material:
     """Split, generate, train the helper, and ask both models about every record that is played."""
+    require(
+        generated is not None or not columns.target,
+        "Losses in columns are known for given records only: give the generated records, with the "
+        "same columns, too.",
+    )
+    if generated is not None:
+        same_schema(members.select(*columns.all), generated)
+    if nonmembers is not None:
+        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
     members, _ = _by_content(members, columns)
     rng = np.random.default_rng(work.seed)
     order = rng.permutation(len(members))
@@ -168,7 +175,7 @@ def gather(
         fewest = least_records() / (1.0 - share)
         fewest = max(fewest, LEAST_TAUGHT / share) if teaches else fewest
         parts = "a generator, " if generated is None else "helpers, " if helps else ""
-        raise InputError(
+        raise CannotConclude(
             f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
@@ -178,11 +185,6 @@ def gather(
     made, given = generated, None
     if made is None:
         assert generator is not None
-        require(
-            not columns.target,
-            "Losses in columns are known for given records only: give the generated records, with "
-            "the same columns, too.",
-        )
         count = min(taught.size, MOST_HELPED) + order.size
         made = _generate(training_records, count, generator, work)
     else:
@@ -208,26 +210,35 @@ def gather(
             first = min(round(HELPER_SHARE * len(made)), MOST_HELPED)
     frames = [members[order].select(*columns.all), made[np.arange(first, len(made))]]
     if nonmembers is not None:
-        tables.require_columns(nonmembers, columns.all, "the table of real non-members")
         frames.append(_by_content(nonmembers, columns)[0].select(*columns.all))
     if len(frames[1]) < least_records():
-        raise InputError(
+        raise CannotConclude(
             f"{len(frames[1])} generated records are left for the game: at least "
             f"{least_records()} are needed."
         )
     played = tables.concat(frames)
     encoded = encode(played, columns.record, "the records")
     target = _target(model, played, columns, work)
+    if np.ptp(target, axis=0).max() == 0.0:
+        raise CannotConclude("The target's loss is the same for every record.")
     helper, name = np.zeros((len(played), 0)), "none"
     if columns.helper:
         helper, name = _loss_columns(played, columns.helper), "given"
     elif helps:
-        fresh, name = _same_kind(model, work.seed)
+        kind = estimator(model)
+        fresh, name = same_kind(kind, work.seed)
         stage = f"teaching two helpers ({name})"
         work.say(stage)
-        named = hasattr(model, "feature_names_in_")
-        teach = _Teach(fresh, named, (made[np.arange(first)], training_records), played, columns)
-        helper = _helpers(teach, work, work.tell(stage))
+        named = hasattr(kind, "feature_names_in_")
+        teach = Teach(
+            fresh,
+            named,
+            (made[np.arange(first)], training_records),
+            played,
+            columns.features,
+            columns.label,
+        )
+        helper = _helpers(teach, columns, work, work.tell(stage))
     cuts = np.cumsum([len(f) for f in frames])
     rows = np.split(np.arange(len(played)), cuts[:-1])
     return Material(
@@ -311,40 +322,11 @@ def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Teach:
-    """Teach a model of the target's kind one set of records; its losses on what is played."""
-
-    fresh: Any
-    named: bool
-    """Whether it learns from columns with names, as the target did."""
-    training_records: tuple[Frame, ...]
-    played: Frame
-    columns: Columns
-
-    def __call__(self, number: int) -> dict[str, Array]:
-        from sklearn.base import clone
-
-        taught, label, features = (
-            self.training_records[number],
-            self.columns.label,
-            self.columns.features,
-        )
-        assert label is not None
-        x, y = taught.select(*features), np.array(taught[label].to_list())
-        require(np.unique(y).size > 1, f"All records for a helper have the same {label!r}.")
-        shown = x.to_pandas() if self.named else base.matrix(x)
-        fitted = Sized(clone(self.fresh)).fit(shown, y)
-        p, classes = scoring.probabilities(fitted.model, self.played, features)
-        place = {c: k for k, c in enumerate(classes)}
-        at = np.array([place.get(v, -1) for v in self.played[label].to_list()])
-        hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)
-        return {"loss": -np.log(np.clip(hit, _LEAST_HIT, 1.0))}
-
-
-def _helpers(teach: _Teach, work: Work, progress: Callable[[int, int], None]) -> Array:
+def _helpers(
+    teach: Teach, columns: Columns, work: Work, progress: Callable[[int, int], None]
+) -> Array:
     """The losses of every helper, a column each; they are taught at the same time."""
-    asked = _asked(work, teach.played, teach.columns)
+    asked = _asked(work, teach.played, columns)
     digests = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.training_records]
 
     def inputs(number: int) -> dict[str, Any]:
@@ -358,26 +340,6 @@ def _helpers(teach: _Teach, work: Work, progress: Callable[[int, int], None]) ->
     keep = work.asked().tasks("helper", inputs)
     found = work.engine.run(teach, range(len(digests)), keep=keep, progress=progress)
     return np.column_stack([_checked(kept["loss"], "of a helper") for kept in found])
-
-
-def _same_kind(model: Any, seed: int) -> tuple[Any, str]:
-    """An untrained copy of the target where scikit-learn can make one, else boosting."""
-    from sklearn.base import BaseEstimator, clone
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    seed %= 2**32  # as scikit-learn has it
-    if isinstance(model, BaseEstimator):
-        copy = clone(model)
-        seeds = {k: seed for k in copy.get_params() if k.split("__")[-1] == "random_state"}
-        try:
-            check_is_fitted(copy)  # a frozen part stays fitted: it would be its own helper
-        except NotFittedError:
-            return copy.set_params(**seeds), f"untrained copy of {type(model).__name__}"
-        except TypeError:
-            pass
-    return HistGradientBoostingClassifier(random_state=seed), "HistGradientBoostingClassifier"
 
 
 def _loss_columns(played: Frame, names: Sequence[str]) -> Array:

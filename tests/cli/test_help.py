@@ -1,0 +1,97 @@
+"""The help of every command: options in groups, readable anywhere, and an example that runs."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pytest
+import small_inputs as small
+from commands import BUILT, run
+from hostile import csv, lay_out
+from pinned_runs import _labels
+
+from divulge.cli import options
+
+GROUP = "canaries"
+COMMANDS = {
+    **{name: (name,) for name in BUILT.commands if name != GROUP},
+    **{f"{GROUP} {name}": (GROUP, name) for name in BUILT.commands[GROUP].commands},
+}
+RNG = np.random.default_rng(5)
+
+
+def example(name: str) -> list[str]:
+    command = BUILT
+    for word in COMMANDS[name]:
+        command = command.commands[word]
+    before, _, words = command.epilog.partition("Example: divulge ")
+    assert before == ""
+    return shlex.split(words)
+
+
+def _table(rows: int, **columns: np.ndarray) -> bytes:
+    x = {f"x_{j}": RNG.normal(size=rows).round(4) for j in range(2)}
+    return csv({**x, **columns})
+
+
+def files(name: str) -> dict[str, bytes]:
+    """The inputs that an example names, as small as they may be."""
+    if name == "membership":
+        member = np.repeat([1, 0], 300)
+        return {"scores.csv": _table(600, member=member, loss=RNG.normal(-member).round(4))}
+    if name == "attribute":
+        return {"train.csv": csv(_labels(RNG, 120, 3.0))}
+    if name == "synthetic":
+        tables = ("members.csv", "generated.csv")
+        return {t: _table(460, loss=RNG.normal(size=460).round(4)) for t in tables}
+    if name in ("leakage", "canaries plan"):
+        return {f"{n}.csv": _table(250, key=np.arange(250)) for n in ("data", "ref")}
+    if name == "score":
+        return {"records.csv": _table(100, y=np.arange(100) % 2)}
+    if name in ("retraining", "canaries audit", "check", "report"):
+        return small.FILES
+    return {}
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_is_in_groups_and_ends_with_the_example(name, columns):
+    done = run(*COMMANDS[name], "--help", columns=columns)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= columns
+    shown = [p for line in lines for p in options.PANELS if line.startswith(f"╭─ {p} ")]
+    assert shown == [p for p in options.PANELS if p in shown]
+    assert shown
+    words = " ".join(done.stdout.split())
+    assert words.endswith(" ".join(["Example: divulge", *shlex.split(_epilog(name))]))
+    narrowest = [line for line in lines if line.startswith("│")]
+    assert all(line.endswith("│") for line in narrowest)
+
+
+def _epilog(name: str) -> str:
+    """The example as it is shown: its quotes are part of it."""
+    return shlex.join([repr(w) if "*" in w else w for w in example(name)])
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "demo")) for n in COMMANDS]
+)
+def test_the_example_runs(name, tmp_path):
+    lay_out(files(name), tmp_path)
+    if name == "score":
+        _save_model(tmp_path / "target.skops")
+    done = run(*example(name), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for option in ("--out", "--report", "--table", "--plan", "--records"):
+        if option in example(name):
+            assert (tmp_path / example(name)[example(name).index(option) + 1]).exists()
+
+
+def _save_model(path):
+    skops = pytest.importorskip("skops.io")
+    from sklearn.linear_model import LogisticRegression
+
+    x = RNG.normal(size=(100, 2))
+    skops.dump(LogisticRegression().fit(x, np.arange(100) % 2), path)
