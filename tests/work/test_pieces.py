@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import divulge
 from divulge.data import tables
 from divulge.errors import InputError
+from divulge.work import versions
 from divulge.work.pieces import Pieces
 
 
@@ -75,3 +79,9 @@ def test_a_folder_that_cannot_be_made_is_one_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="Cannot make the folder"):
         Pieces(tmp_path / "file" / "deep").arrays("piece", {}, lambda: {"x": np.zeros(1)})
+
+
+def test_the_source_is_that_of_the_whole_package():
+    here = Path(divulge.__file__).parent
+    assert versions.source() == versions.source(here)
+    assert versions.source() != versions.source(here / "work")

@@ -27,7 +27,7 @@ def versions() -> dict[str, str]:
 
 
 @cache
-def source(folder: Path = Path(__file__).parent) -> str:
+def source(folder: Path = Path(__file__).parents[1]) -> str:
     """The SHA-256 of every Python file of the package, by name and content."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
