@@ -9,22 +9,19 @@ import typer
 from divulge import __version__
 from divulge.cli import (
     attacks,
-    attribute,
     bound,
-    canaries,
     check,
     demo,
     failures,
-    leakage,
-    membership,
+    output,
     parsing,
     report,
-    retraining,
     schema,
     score,
     selftest,
-    synthetic,
 )
+from divulge.errors import InputError
+from divulge.games import registry
 
 app = typer.Typer(
     name="divulge",
@@ -55,14 +52,7 @@ def _root(
     """
 
 
-_COMMANDS = {
-    "score": score,
-    "membership": membership,
-    "attribute": attribute,
-    "synthetic": synthetic,
-    "retraining": retraining,
-    "leakage": leakage,
-    "canaries": canaries,
+_AROUND = {
     "demo": demo,
     "attacks": attacks,
     "check": check,
@@ -71,11 +61,28 @@ _COMMANDS = {
     "bound": bound,
     "selftest": selftest,
 }
-for _name, _module in _COMMANDS.items():
-    if _module is canaries:
-        app.add_typer(canaries.app, name=_name)
-    else:
-        parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
+"""Commands that are not games and come after them."""
+
+
+def _add_games() -> None:
+    """A command for every game of the registry; one that cannot be loaded is named and left out."""
+    for game in registry.games():
+        try:
+            found = game.load("command")
+        except InputError as problem:
+            output.say(f"divulge: {problem}", err=True)
+            continue
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=game.name)
+        elif found is not None:
+            example = getattr(sys.modules[found.__module__], "EXAMPLE", "")
+            parsing.add(app, game.name, failures.guarded(found), example)
+
+
+parsing.add(app, "score", failures.guarded(score.command), score.EXAMPLE)
+_add_games()
+for _name, _module in _AROUND.items():
+    parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
 
 
 def main() -> None:

@@ -29,4 +29,4 @@ class Command(TyperCommand):
 
 def add(app: typer.Typer, name: str, command: Any, example: str) -> None:
     """Give a command to the application, with an example that its help ends with."""
-    app.command(name, cls=Command, epilog=f"Example: {example}")(command)
+    app.command(name, cls=Command, epilog=f"Example: {example}" if example else None)(command)
