@@ -119,8 +119,8 @@ def check(result: Result, claim: Claim | str) -> Judgement:
         return Judgement(
             False,
             False,
-            f"Not comparable: the result has headline bounds on {have or 'nothing'}, none of which "
-            f"speaks of {claim}. Audit again with that delta.",
+            f"Not comparable: the result has headline bounds on {have or 'nothing'}, none of "
+            f"which applies to {claim}. Audit again with that delta.",
         )
     worst, limit = max(usable, key=lambda pair: pair[0].value - pair[1])
     name, sure = _parameter(worst), f"with confidence {share(worst.confidence)}"

@@ -145,7 +145,7 @@ def test_an_attack_of_another_package_is_found_used_and_listed(site):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ({"wrong": "WRONG"}, "'wrong' of the package 'plugone': it is no Attack but int"),
+        ({"wrong": "WRONG"}, "'wrong' of the package 'plugone': it is not an Attack but int"),
         ({"gone": "MISSING"}, "Cannot load the attack 'gone' of the package 'plugone': Attribute"),
         ({"mine": "OTHER_NAME"}, "'mine' of the package 'plugone': it calls itself 'another'"),
     ],

@@ -57,11 +57,11 @@ MODULES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "that_raises": ("raise ValueError('not today')", "model", ("ValueError: not today",)),
     "that_exits": ("import sys; sys.exit(0)", "model", ("Cannot import", "SystemExit")),
     "that_needs_more": ("import nowhere_to_be_found", "model", ("nowhere_to_be_found",)),
-    "without_it": ("x = 1", "model", ("has nothing named 'model'",)),
+    "without_it": ("x = 1", "model", ("has no attribute 'model'",)),
     "of_numbers": ("model = 17", "model", ("predict_proba or a callable",)),
     "of_nothing": ("model = None", "model", ("predict_proba or a callable",)),
     "of_words": ("model = 'best'", "model", ("predict_proba or a callable",)),
-    "of_parts": ("def model(rows): return [0.1]", "model.part", ("has nothing named",)),
+    "of_parts": ("def model(rows): return [0.1]", "model.part", ("has no attribute",)),
     "of_gives": (
         "def model(rows): return [0.1]\nmodel.gives = 'magic'",
         "model",

@@ -43,7 +43,11 @@ OUT_OF_RANGE = {
         ("0", "-2"),
         "n_jobs must be at least 1",
     ),
-    "--backend": (("membership", "synthetic", "score", "selftest"), ("magic",), "Unknown backend"),
+    "--backend": (
+        ("membership", "synthetic", "score", "selftest"),
+        ("magic",),
+        "Unknown execution backend",
+    ),
     "--address": (("membership", "synthetic", "score", "selftest"), ("here",), "has no address"),
 }
 """By option: the commands that have it, the values, and what is said."""
@@ -164,7 +168,7 @@ ONE_COMMAND = {
         ("--with", ("timeout=soon",), "must be a number"),
         ("--with", ("truncate=maybe",), "yes or no"),
         ("--with", ("kind=magic",), "Unknown kind"),
-        ("--members", ("membership.csv",), "members and nonmembers apart"),
+        ("--members", ("membership.csv",), "members and nonmembers separately"),
         ("--table", ("scored.json", "scored"), ".parquet or .csv"),
         ("--table", ("nowhere/scored.csv",), "nowhere"),
         ("--population", ("nowhere.csv",), "no file nowhere.csv"),

@@ -110,7 +110,7 @@ def test_what_is_kept_is_said_of_the_folder_at_hand(tmp_path):
     kept.mkdir()
     (kept / "a.piece").write_text("x")
     said = failures.interrupted({"cache": kept, "no_cache": False})
-    assert f"Finished pieces are kept in {kept}; the same command goes on" in said
+    assert f"Finished pieces are cached in {kept}; the same command resumes" in said
     assert "Nothing was kept" in failures.interrupted({"cache": kept, "no_cache": True})
     assert "--cache" not in failures.interrupted({})
 

@@ -37,7 +37,7 @@ def test_from_a_table_to_a_report(folder):
         cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "Probable under the priors" in done.stdout
+    assert "Posterior under the priors" in done.stdout
     result = json.loads((folder / "result.json").read_text())
     assert result["game"] == "retraining"
     assert set(result["posterior"]["epsilon"]) == {"q05", "q50", "q95"}

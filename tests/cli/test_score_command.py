@@ -121,7 +121,7 @@ def test_pickle_behind_the_flag(place, tmp_path):
         (("--model", "model.skops", "--with", "colour=red"), "api, name, key_variable"),
         (("--model", "http://127.0.0.1:9/v1", "--with", "rate=fast"), "rate must be a number"),
         (("--model", "model.skops", "--shadow", "model.skops"), "--shadow is MODEL=COLUMN"),
-        (("--model", "model.skops", "--backend", "spark"), "Unknown backend 'spark'"),
+        (("--model", "model.skops", "--backend", "spark"), "Unknown execution backend 'spark'"),
     ],
 )
 def test_bad_input_is_one_clear_error(place, tmp_path, words, said):

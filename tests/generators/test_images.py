@@ -72,7 +72,7 @@ def test_few_records_and_one_pixel(rng):
 
 
 def test_refusals(rng):
-    with pytest.raises(InputError, match="'w' holds no numbers, so it is no pixel"):
+    with pytest.raises(InputError, match="'w' does not hold numbers, so it is not a pixel"):
         PixelMixture().generate(tables.read({"p": [1, 2], "w": ["a", "b"]}), 2, rng)
     with pytest.raises(InputError, match="'p' has a missing value in row 1"):
         PixelMixture().generate(tables.read({"p": [1.0, None]}), 2, rng)

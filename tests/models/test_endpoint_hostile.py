@@ -116,8 +116,8 @@ SCENARIOS = {
         "broke off in the middle",
     ),
     "closes at once": (sends(b""), "without an answer|cannot be reached"),
-    "not HTTP": (sends(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "does not answer in proper HTTP"),
-    "binary": (sends(bytes(range(256)) * 40), "does not answer in proper HTTP"),
+    "not HTTP": (sends(b"SSH-2.0-OpenSSH_9.6\r\n\r\n"), "does not answer with valid HTTP"),
+    "binary": (sends(bytes(range(256)) * 40), "does not answer with valid HTTP"),
     "web page": (whole(b"<html>Sign in</html>", "text/html"), "'text/html' instead of JSON.*Sign"),
     "gzip bomb": (
         whole(gzip.compress(b"[" + b"0," * (1 << 22)), more="Content-Encoding: gzip\r\n"),
@@ -287,7 +287,7 @@ def test_nobody_listens():
 def test_a_handshake_that_never_ends():
     with hostile(waits) as url:
         place = f"{url.replace('http:', 'https:')}/invocations"
-        with pytest.raises(InputError, match=r"no whole answer within 0\.4 seconds"):
+        with pytest.raises(InputError, match=r"no complete answer within 0\.4 seconds"):
             ScoringServer(Endpoint(place, limits=HASTY)).ask(RECORDS)
 
 
@@ -419,12 +419,12 @@ def test_certificates_are_checked(tmp_path, monkeypatch):
         thread.start()
         port = listener.getsockname()[1]
         model = ScoringServer(Endpoint(f"https://localhost:{port}/invocations", limits=LIMITS))
-        with pytest.raises(InputError, match="no TLS certificate to trust"):
+        with pytest.raises(InputError, match="no trusted TLS certificate"):
             model.ask(RECORDS)
         monkeypatch.setenv("SSL_CERT_FILE", str(pem))
         assert len(model.ask(RECORDS)) == 2
         other = ScoringServer(Endpoint(f"https://127.0.0.1:{port}/invocations", limits=LIMITS))
-        with pytest.raises(InputError, match="no TLS certificate to trust"):
+        with pytest.raises(InputError, match="no trusted TLS certificate"):
             other.ask(RECORDS)
         thread.join(5)
 

@@ -82,7 +82,7 @@ def test_what_reaches_elsewhere_is_left_out(sound, place, fields):
     ("fields", "message"),
     [
         ({"quantization_config": {"quant_method": "bitsandbytes"}}, "names a quantization"),
-        ({"model_type": "weird", "auto_map": {"AutoConfig": "o/r--a.B"}}, "not know by itself"),
+        ({"model_type": "weird", "auto_map": {"AutoConfig": "o/r--a.B"}}, "not support by itself"),
         ({"activation_function": KERNEL}, "which is not a plain word"),
         ({"n_layer": 1_000_000}, r"n_layer of 1,000,000, but its weights hold no more than"),
         ({"num_experts": 10**9}, "num_experts of 1,000,000,000"),

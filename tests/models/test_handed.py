@@ -94,7 +94,7 @@ def test_attribute_takes_a_model_in_every_form(model, module):
 
 
 def test_a_function_of_losses_cannot_be_the_target_of_attribute():
-    with pytest.raises(InputError, match="no probability per class"):
+    with pytest.raises(InputError, match="not give a probability per class"):
         divulge.attribute(TABLE, label="y", features="x_*", model=loss)
 
 

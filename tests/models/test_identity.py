@@ -102,7 +102,7 @@ def test_a_cache_key_vouches_for_what_cannot_be_looked_at(folder):
         return [0.5] * len(rows)
 
     given = {"attack": "loss", "chunk": 20, "features": "x_0", "cache": "kept"}
-    with pytest.raises(InputError, match=r"function answers cannot be named.*cache key"):
+    with pytest.raises(InputError, match=r"answers of a function cannot be identified.*cache key"):
         divulge.score(TABLE, model=own, **given)
     asked.clear()
     for _ in range(2):
@@ -135,13 +135,13 @@ def test_a_server_is_kept_under_a_cache_key_only(folder, monkeypatch, capsys):
                  "--overwrite"]  # fmt: skip
         for _ in range(2):
             said = run(*words)
-            assert "not kept" in said
+            assert "not cached" in said
             assert "--cache-key" in said
             assert "s3cret" not in said
             assert not (folder / ".divulge").exists()
         twice = len(asked)
         for _ in range(2):
-            assert "not kept" not in run(*words, "--cache-key", "v1")
+            assert "not cached" not in run(*words, "--cache-key", "v1")
         assert asked[twice:] == [32, 40, 32]
         assert list((folder / ".divulge").glob("*.piece"))
         for path in folder.rglob("*"):

@@ -226,7 +226,7 @@ def swelling(path, **options):
 def test_a_loop_has_a_deadline(tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_, "SECONDS", 1.0)
     read = load(endless(tmp_path / "m.onnx"))
-    with pytest.raises(InputError, match=r"m\.onnx did not come to an end within 1 seconds"):
+    with pytest.raises(InputError, match=r"m\.onnx did not finish within 1 seconds"):
         losses(read, TABLE, ["a", "b", "c"])
 
 
@@ -239,7 +239,7 @@ def test_a_graph_that_grows_is_stopped(tmp_path):
 def test_the_rehearsal_stops_a_loop_of_unknown_width(tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_, "rehearse", rehearsal.rehearse)
     monkeypatch.setattr(rehearsal, "SECONDS", 4.0)
-    with pytest.raises(InputError, match="did not come to an end within 4 seconds of work"):
+    with pytest.raises(InputError, match="did not finish within 4 seconds of work"):
         load(endless(tmp_path / "m.onnx"))
 
 

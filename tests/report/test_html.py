@@ -237,7 +237,7 @@ def test_cannot_conclude() -> None:
 
 def test_the_barest_result() -> None:
     page = Page(html.page(Result("attribute", Verdict("no evidence", True, "Nothing."), ())))
-    assert page.texts("h2") == ["Verdict", "How to repeat it"]
+    assert page.texts("h2") == ["Verdict", "How to reproduce it"]
 
 
 def test_what_is_unknown_is_shown_too() -> None:

@@ -29,7 +29,7 @@ def test_a_newcomer_is_told_what_is_compared() -> None:
         "the gap between the two is what matters",
         "it is the spread of splits and coins alone, and not a bound.",
         "bars below count generated records",
-        "Few taken for members",
+        "Low false-positive rates",
         "the hidden flaw of the generator that would",
     ):
         assert phrase in shown

@@ -82,7 +82,7 @@ def test_leakage_shows_each_figure_once() -> None:
 
 def test_a_posterior_is_called_what_it_is() -> None:
     said = result_text(pinned("retraining-options"), 120)
-    assert "Probable under the priors" in said
+    assert "Posterior under the priors" in said
     assert said.count("if every attack were the strongest") == 2
     assert "They are not confidence bounds." in said
     assert presentation("retraining").question

@@ -34,7 +34,7 @@ NEEDS: dict[str, str] = {
     "lowered": "the language model's answers to the text in lower case",
     "reference": "a reference model that never saw the records (--reference)",
     "features": "the feature columns of each record",
-    "population": "further records that no model saw (--population)",
+    "population": "population records, which no model was trained on (--population)",
     "shadows out": "shadow models that did not train on the record (--shadow)",
     "shadows in": "shadow models that trained on the record (--shadow)",
 }

@@ -31,7 +31,7 @@ def combination(parts: Sequence[Attack]) -> Attack:
 
     return Attack(
         name="learned",
-        title="other attacks combined, taught by shadow models",
+        title="other attacks combined, trained on shadow models",
         paper="after Shokri et al. 2017",
         lower_is_member=False,
         needs=("losses", "shadows out", "shadows in"),

@@ -42,7 +42,7 @@ class Question:
         """InputError for a column that the table does not have."""
         require(
             len(self.shadows) == len(self.shadow_columns),
-            "Every shadow model needs the column that says which records it trained on.",
+            "Every shadow model needs the column that says which records it was trained on.",
         )
         named = [self.label, self.text, *(() if outside else self.shadow_columns)]
         tables.require_columns(frame, [c for c in named if c is not None], where)
@@ -120,8 +120,8 @@ def _beside(
     model = _spared(open_model(given, f"the {role} model"), needs)
     if model.gives != target.gives:
         raise InputError(
-            f"The {role} model gives {model.gives}, the target {target.gives}: they must give the "
-            "same."
+            f"The {role} model gives {model.gives}, the target {target.gives}: they must give "
+            "the same kind of output."
         )
     answers = _asked(question, model, frame, where, None)
     if answers.log_probabilities is None or target.classes is None or model.classes is None:

@@ -126,7 +126,7 @@ def _load(entry: EntryPoint) -> Attack:
     except Exception as error:  # another package's module may fail in any way
         raise InputError(f"Cannot load {where}: {type(error).__name__}: {error}") from error
     if not isinstance(attack, Attack):
-        raise InputError(f"Cannot use {where}: it is no Attack but {type(attack).__name__}.")
+        raise InputError(f"Cannot use {where}: it is not an Attack but {type(attack).__name__}.")
     if attack.name != entry.name:
         raise InputError(
             f"Cannot use {where}: it calls itself {attack.name!r}. Both names must be the same."

@@ -60,11 +60,11 @@ def scores(
     ``given`` says where the rows stood in the table as it was given.
     """
     if model is not None:
-        require(score is None, "Attacks on the model make the scores: name them as attack.")
+        require(score is None, "With a model, attacks compute the scores: name them as attack.")
         asked = DEFAULT if attack is None else attack
         attacks = [asked] if isinstance(asked, str) else list(asked)
         return _attacked(frame, attacks, model, label, features, text, given)
-    require(attack is None, "An attack asks a model: give one, or name score columns instead.")
+    require(attack is None, "An attack needs a model: give one, or name score columns instead.")
     names = tables.expand(frame, score_columns(score), where)
     columns = [tables.compact_numbers(frame, name, where) for name in names]
     if len({column.dtype for column in columns}) > 1:
@@ -125,7 +125,7 @@ def probabilities(model: Any, frame: Frame, features: Sequence[str]) -> tuple[Ar
     asked = open_model(model, "the model")
     found = base.ask(asked, base.shown(asked, frame, features, None, "the table"))
     if found.log_probabilities is None:
-        raise InputError(f"{asked.name} gives no probability per class, but {asked.gives}.")
+        raise InputError(f"{asked.name} does not give a probability per class but {asked.gives}.")
     width = found.log_probabilities.shape[1]
     classes = list(range(width)) if asked.classes is None else list(asked.classes)
     return np.exp(found.log_probabilities), classes

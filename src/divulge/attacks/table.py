@@ -206,7 +206,7 @@ def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
     given = [source is not None for source in (data, members, nonmembers)]
     require(
         given in ([True, False, False], [False, True, True]),
-        "Give one table, or members and nonmembers apart.",
+        "Give one table, or members and nonmembers separately.",
     )
     if data is not None:
         return chunked.open_chunks([(data, None)], rows)
@@ -215,7 +215,8 @@ def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
         def mark(chunk: Frame) -> Frame:
             require(
                 MEMBER not in chunk.columns,
-                f"Members and non-members are given apart, yet there is a column {MEMBER!r}.",
+                "Members and non-members are given separately, but there is already a column "
+                f"{MEMBER!r}.",
             )
             return chunk.with_columns(nw.lit(member).alias(MEMBER))
 

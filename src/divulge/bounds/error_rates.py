@@ -25,8 +25,8 @@ THEOREM = (
     "attack (union bound)"
 )
 INDEPENDENT = (
-    "within a row the decisions are independent: every model was trained afresh, and no other "
-    "decision of the row had a part in its threshold"
+    "within a row the decisions are independent: every model was trained independently, and no "
+    "other decision of the row influenced its threshold"
 )
 FIXED = "the attacks were fixed before these counts were seen, and no row was left out"
 _UP = 1.0 + 1e-9  # limits are rounded up: the smaller claim

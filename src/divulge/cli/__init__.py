@@ -44,10 +44,12 @@ def _root(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
     ),
     debug: bool = typer.Option(
-        False, failures.DEBUG, help="Print the traceback of an error. May stand anywhere."
+        False,
+        failures.DEBUG,
+        help="Print the traceback of an error. Allowed anywhere on the command line.",
     ),
 ) -> None:
-    """Exit code 0: done; 1: a claim is refuted, or the self-test convicts; 2: bad input; 3: nothing
+    """Exit code 0: done; 1: a claim is refuted, or the self-test fails; 2: bad input; 3: nothing
     can be concluded; 4: unexpected error.
     """
 

@@ -17,7 +17,8 @@ def command(
     data: Annotated[Path | None, typer.Argument(help="Parquet or CSV of training records.")] = None,
     also_data: options.AlsoData = None,
     heldout: Annotated[
-        Path | None, options.data(help="Records outside the training set, with the same columns.")
+        Path | None,
+        options.data(help="Held-out records, not in the training set, with the same columns."),
     ] = None,
     features: options.Features = "",
     label: Annotated[str | None, options.data(help="Column with the true label.")] = None,
@@ -25,13 +26,13 @@ def command(
         str | None, options.data(help="Audit this column instead of the label.")
     ] = None,
     bins: Annotated[
-        int | None, options.data(help="Put a numeric protected column into so many bins.")
+        int | None, options.data(help="Number of bins for a numeric protected column.")
     ] = None,
     target: Annotated[str, options.data(help="Prefix of the target's probability columns.")] = "p_",
     proxy: Annotated[str, options.data(help="Prefix of the proxy's probability columns.")] = "q_",
     model: opening.MaybePlace = None,
     proxy_model: Annotated[
-        str | None, options.model(help="The proxy likewise, such as an earlier checkpoint.")
+        str | None, options.model(help="The proxy model, such as an earlier checkpoint.")
     ] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
@@ -39,9 +40,9 @@ def command(
     attack: Annotated[
         str, options.statistics(help="llr (log-likelihood ratio) or published (the paper's).")
     ] = "llr",
-    power: Annotated[float, options.statistics(help="The t of the published attack.")] = 2.0,
+    power: Annotated[float, options.statistics(help="Power t of the published attack.")] = 2.0,
     proxy_exact: Annotated[
-        bool, options.statistics("--proxy-exact", help="Vouch for the proxy: no correction.")
+        bool, options.statistics("--proxy-exact", help="Treat the proxy as exact: no correction.")
     ] = False,
     tau: Annotated[
         float | None,
@@ -51,7 +52,7 @@ def command(
     ] = None,
     delta: options.Delta = None,
     error: options.Error = 0.05,
-    repeats: Annotated[int, options.statistics(help="How often the coins are flipped anew.")] = 20,
+    repeats: Annotated[int, options.statistics(help="Number of replays of the coin flips.")] = 20,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -74,7 +75,10 @@ def command(
         claim=claim,
         overwrite=overwrite,
     )
-    require((data is None) != (also_data is None), "Give one table: as the argument, or as --data.")
+    require(
+        (data is None) != (also_data is None),
+        "Give one table, either as the argument or as --data.",
+    )
     with progress.stages() as advance:
         result = attribute(
             data or also_data,

@@ -22,24 +22,27 @@ app = typer.Typer(
 
 @failures.guarded
 def plan_command(
-    data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records at hand.")],
+    data: Annotated[Path, typer.Argument(help="Parquet or CSV of the available records.")],
     records: Annotated[
         Path, options.result(help="Where to write the records to train on (Parquet or CSV).")
     ],
     reference: Annotated[
-        Path | None, options.data(help="Records to measure from. Default: the data.")
+        Path | None, options.data(help="Reference records for the distances. Default: the data.")
     ] = None,
     gradients: Annotated[
         list[Path] | None,
         options.data(help="Clipped gradients, a row per record; repeatable, one table per step."),
     ] = None,
     features: Annotated[
-        str, options.data(help="Columns to measure by, or patterns such as x_*. Default: all.")
+        str,
+        options.data(
+            help="Feature columns, comma-separated; patterns such as x_* too. Default: all."
+        ),
     ] = "",
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
-    count: Annotated[int, options.statistics(help="How many canaries.")] = 1000,
+    count: Annotated[int, options.statistics(help="Number of canaries.")] = 1000,
     strategy: Annotated[
         str, options.statistics(help="mahalanobis, random or norm: which records are canaries.")
     ] = "mahalanobis",
@@ -48,14 +51,19 @@ def plan_command(
         options.statistics(help="Standard deviation of the noise on every column of the mean."),
     ] = 0.0,
     averaged: Annotated[
-        float | None, options.statistics(help="Records in that mean (a batch). Default: all.")
+        float | None,
+        options.statistics(help="Number of records in that mean (a batch). Default: all."),
     ] = None,
-    probability: Annotated[float, options.statistics(help="Of a canary to be included.")] = 0.5,
+    probability: Annotated[
+        float, options.statistics(help="Probability that a canary is included.")
+    ] = 0.5,
     seed: Annotated[
         int | None,
         options.statistics(
-            help="Fixes the coin flips: as secret as the plan. Default: drawn by the operating "
-            "system and kept in the plan."
+            help=(
+                "Seed of the coin flips: as secret as the plan. Default: drawn by the operating "
+                "system and stored in the plan."
+            )
         ),
     ] = None,
     canaries: Annotated[
@@ -65,12 +73,12 @@ def plan_command(
         Path, options.result(help="Where to write the plan, with the coin flips.")
     ] = Path("plan.json"),
     overwrite: Annotated[
-        bool, options.result("--overwrite", help="Write over files that exist.")
+        bool, options.result("--overwrite", help="Overwrite existing files.")
     ] = False,
 ) -> None:
     """Choose canaries, flip a coin for each, and write the records to train on.
 
-    The plan holds the truths: keep it from whoever scores or attacks the model.
+    The plan holds the truths: keep it secret from whoever scores or attacks the model.
     """
     from divulge.data.tables import file_sha256
     from divulge.games.canaries import play as game
@@ -106,7 +114,9 @@ def plan_command(
         )
     output.say(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
     output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
-    output.say(f"{plan} holds the truths: keep it, and the seed, from whoever makes the scores.")
+    output.say(
+        f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
+    )
     output.say(f"sha256 of {plan.name}: {file_sha256(plan)}")
 
 

@@ -16,7 +16,7 @@ def command(
     result: Annotated[Path, typer.Argument(help="A result written with --out.")],
     claim: Annotated[str, options.statistics(help="epsilon=8,delta=1e-5 or mu=1.")],
 ) -> None:
-    """Hold a privacy claim against a result.
+    """Test a privacy claim against a result.
 
     Exit code 0: not refuted; 1: refuted; 2: bad input; 3: not comparable.
     """

@@ -124,11 +124,11 @@ def interrupted(given: dict[str, Any]) -> str:
     cache = None if given.get("no_cache") else given.get("cache")
     if cache is not None and any(Path(cache).glob("*.piece")):
         return (
-            f"interrupted. Finished pieces are kept in {cache}; the same command goes on from "
+            f"interrupted. Finished pieces are cached in {cache}; the same command resumes from "
             "there. No output was half-written."
         )
-    keep = " With --cache FOLDER finished pieces are kept." if "cache" in given else ""
-    return f"interrupted. Nothing was kept: the same command starts anew.{keep}"
+    keep = " With --cache FOLDER finished pieces are cached." if "cache" in given else ""
+    return f"interrupted. Nothing was cached: the same command starts from the beginning.{keep}"
 
 
 def stop(error: BaseException, *, debug: bool) -> int:

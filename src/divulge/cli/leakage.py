@@ -15,7 +15,10 @@ EXAMPLE = "divulge leakage data.csv --reference ref.csv --id key --table leakage
 def command(
     data: Annotated[Path, typer.Argument(help="Parquet or CSV of the records behind the mean.")],
     reference: Annotated[
-        Path, options.data(help="Records drawn like them, best ones that are not among them.")
+        Path,
+        options.data(
+            help="Reference records of the same distribution, preferably not in the data."
+        ),
     ],
     features: Annotated[
         str,
@@ -25,7 +28,7 @@ def command(
         ),
     ] = "",
     id_: Annotated[
-        str | None, options.data("--id", help="Column that names a record. Default: row numbers.")
+        str | None, options.data("--id", help="Column with an id per record. Default: row numbers.")
     ] = None,
     drop_constant: Annotated[
         bool,
@@ -39,20 +42,23 @@ def command(
         options.statistics(help="Standard deviation of the noise on every column of the mean."),
     ] = None,
     rate: Annotated[
-        float | None, options.statistics(help="Share of the records that is sampled, in (0, 1].")
+        float | None,
+        options.statistics(help="Sampling rate: the share of the records sampled, in (0, 1]."),
     ] = None,
     size: Annotated[
-        int | None, options.statistics(help="Records in the whole table, if the file holds a part.")
+        int | None,
+        options.statistics(help="Number of records in the whole table, if the file holds a part."),
     ] = None,
     covariance: Annotated[
         str, options.statistics(help="ledoit-wolf, diagonal or empirical.")
     ] = "ledoit-wolf",
     advantage: Annotated[
         float,
-        options.statistics(help="What noise or rate is solved for: the advantage to come down to."),
+        options.statistics(help="Target advantage, for which noise and rate are solved."),
     ] = 0.1,
     percentile: Annotated[
-        float, options.statistics(help="Which percentile of the records must come down to it.")
+        float,
+        options.statistics(help="Percentile of the records that must reach the target advantage."),
     ] = 99.0,
     fpr: Annotated[
         list[float] | None,
@@ -69,7 +75,7 @@ def command(
     report: options.Report = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Rank records by what the best attack would learn of them from a released mean.
+    """Rank records by what the best attack would learn about them from a released mean.
 
     Computed from distances under a stated model: no attack is run and nothing is proved.
     Exit code 0: computed; 2: bad input; 3: nothing can be computed.

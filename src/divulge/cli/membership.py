@@ -20,13 +20,16 @@ def command(
     members: options.Members = None,
     nonmembers: options.Nonmembers = None,
     heldout: Annotated[
-        Path | None, options.data(help="Further records (truth, features) for the propensity.")
+        Path | None,
+        options.data(help="Held-out records (truth, features) to fit the propensity on."),
     ] = None,
     rows: Annotated[
         int | None,
-        options.data(help="Use at most so many rows, chosen at random. Default: what fits."),
+        options.data(help="Largest number of rows to use, chosen at random. Default: what fits."),
     ] = None,
-    truth: Annotated[str, options.data(help="Column that says who is a member.")] = "member",
+    truth: Annotated[
+        str, options.data(help="Column that says which records are members.")
+    ] = "member",
     score: Annotated[
         str | None,
         options.data(
@@ -36,12 +39,13 @@ def command(
     lower_is_member: options.LowerIsMember = None,
     features: options.Features = "",
     label: Annotated[str | None, options.data(help="Column that the model predicts.")] = None,
-    text: Annotated[str | None, options.data(help="Column of text that the model reads.")] = None,
+    text: Annotated[str | None, options.data(help="Text column that the model reads.")] = None,
     propensity: Annotated[
         str | None, options.data(help="Column with known probabilities of membership.")
     ] = None,
     reference_score: Annotated[
-        str | None, options.data(help="The score of a model that never saw the members.")
+        str | None,
+        options.data(help="Negative control: score of a model that never saw the members."),
     ] = None,
     model: opening.MaybePlace = None,
     attack: Annotated[
@@ -55,7 +59,9 @@ def command(
     with_: opening.With = None,
     combine: Annotated[
         str,
-        options.statistics(help="scores, or learned: boosting on scores and features makes one."),
+        options.statistics(
+            help="scores, or learned: one score by boosting on scores and features."
+        ),
     ] = "scores",
     estimator: Annotated[
         str, options.statistics(help="auto (robust stack), logistic or boosting.")
@@ -66,12 +72,17 @@ def command(
     correction: Annotated[
         list[str] | None,
         options.statistics(
-            help="none, composition, conditional, signed, balanced or prior; repeatable. All."
+            help=(
+                "none, composition, conditional, signed, balanced or prior; repeatable. "
+                "Default: all."
+            )
         ),
     ] = None,
     bootstrap: Annotated[
         int,
-        options.statistics(help="Resamples for the published method (600 in the paper); 0: none."),
+        options.statistics(
+            help="Number of resamples for the published method (600 in the paper); 0: none."
+        ),
     ] = 0,
     delta: options.Delta = None,
     error: options.Error = 0.05,
@@ -79,7 +90,7 @@ def command(
     seeds: Annotated[
         int,
         options.statistics(
-            help="Draw so often, by seed, seed + 1, ...: combined, with the spread."
+            help="Number of seeds (seed, seed + 1, ...) to combine, with their spread."
         ),
     ] = 1,
     n_jobs: options.NJobs = options.N_JOBS,

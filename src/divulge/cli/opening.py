@@ -29,7 +29,7 @@ With = Annotated[
     ),
 ]
 
-KEEP = "To keep them, pass --cache-key NAME, and another name whenever the model changes."
+KEEP = "To cache them, pass --cache-key NAME, and change NAME whenever the model changes."
 _FIELDS = ("kind", "classes", "outputs", "class_name", "class_arguments", "device", "truncate")
 
 
@@ -79,7 +79,7 @@ def kept(cache: Path | None, sources: Sequence[Source]) -> Path | None:
         why = unnamed(source)
         if why is not None:
             source.open()  # what is wrong with a model is said alone
-            typer.echo(one_line(f"Its answers are not kept: {why} {KEEP}"), err=True)
+            typer.echo(one_line(f"Its answers are not cached: {why} {KEEP}"), err=True)
             return None
     return cache
 

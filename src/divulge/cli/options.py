@@ -42,8 +42,8 @@ def result(*names: str, help: str) -> Any:
 
 Features = Annotated[str, data(help="Feature columns, comma-separated; patterns such as x_* too.")]
 AlsoData = Annotated[Path | None, data("--data", help="The same table as an option.")]
-Members = Annotated[Path | None, data(help="Members alone, beside --nonmembers.")]
-Nonmembers = Annotated[Path | None, data(help="Non-members alone.")]
+Members = Annotated[Path | None, data(help="Table of members, together with --nonmembers.")]
+Nonmembers = Annotated[Path | None, data(help="Table of non-members, together with --members.")]
 LowerIsMember = Annotated[
     bool | None,
     data(
@@ -64,32 +64,36 @@ AllowPickle = Annotated[
     ),
 ]
 
-Delta = Annotated[list[float] | None, statistics(help="Repeatable. Default: 1e-5.")]
-Error = Annotated[float, statistics(help="Error of all headline bounds together.")]
-Seed = Annotated[int, statistics(help="Fixes every random choice: a whole number.")]
+Delta = Annotated[
+    list[float] | None, statistics(help="Delta of an epsilon; repeatable. Default: 1e-5.")
+]
+Error = Annotated[float, statistics(help="Error probability of all headline bounds together.")]
+Seed = Annotated[int, statistics(help="Seed of every random choice: a whole number.")]
 
 NJobs = Annotated[
     int,
     work(
         "--n-jobs",
-        help="Processes; -1: one per core. The result never depends on it; memory does.",
+        help="Number of processes; -1: one per core. Affects memory, never the result.",
     ),
 ]
 N_JOBS = 1
 """One process unless more are asked for: every further one needs the memory of the first."""
 Backend = Annotated[str, work(help="Execution backend of long work: loky, dask, ray or serial.")]
 Address = Annotated[
-    str | None, work(help="Of a running Dask or Ray cluster. Default: one on this machine.")
+    str | None, work(help="Address of a running Dask or Ray cluster. Default: a local one.")
 ]
 Cache = Annotated[
-    Path | None, work(help="Folder where finished stages are kept, so that a run can resume.")
+    Path | None, work(help="Folder where finished stages are cached, so that a run can resume.")
 ]
-NoCache = Annotated[bool, work("--no-cache", help="Keep nothing.")]
+NoCache = Annotated[bool, work("--no-cache", help="Cache nothing.")]
 CacheKey = Annotated[
     str | None,
     work(
-        help="Names a model that has no content to name it by, such as a server's, in the cache: "
-        "change it whenever the model changes."
+        help=(
+            "Name in the cache for a model that cannot be hashed, such as a server's: change it "
+            "whenever the model changes."
+        )
     ),
 ]
 CACHE = Path(".divulge")
@@ -100,7 +104,7 @@ Report = Annotated[Path | None, result(help="Write the report as HTML.")]
 Overwrite = Annotated[
     bool,
     result(
-        "--overwrite", help="Write over existing files that are not earlier results of this kind."
+        "--overwrite", help="Overwrite existing files that are not earlier results of this kind."
     ),
 ]
 Claim = Annotated[

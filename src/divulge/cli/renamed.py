@@ -64,7 +64,7 @@ def current(command: str, words: list[str]) -> tuple[list[str], list[str]]:
         new = rules[name](value, given) if name in rules else None
         if new is not None:
             found[at] = new + words[at].removeprefix(name)
-            notes.append(f"{name} is {new} now; its old name is understood for one more version.")
+            notes.append(f"{name} is now {new}; the old name is accepted for one more version.")
     return found, list(dict.fromkeys(notes))
 
 

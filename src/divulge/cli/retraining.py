@@ -16,8 +16,10 @@ def command(
     data: Annotated[
         Path,
         typer.Argument(
-            help="Parquet or CSV with false_positives, negatives, false_negatives, positives; one "
-            "row per attack. Near names are understood."
+            help=(
+                "Parquet or CSV with false_positives, negatives, false_negatives, positives; "
+                "one row per attack. Similar names are accepted."
+            )
         ),
     ],
     group: Annotated[
@@ -30,25 +32,35 @@ def command(
     margins: Annotated[
         str | None,
         options.statistics(
-            help="Of --correlated: beta-binomial where a count is 0 or full (default), or normal, "
-            "as published."
+            help=(
+                "With --correlated: beta-binomial where a count is 0 or full (default), or "
+                "normal, as published."
+            )
         ),
     ] = None,
     strength: Annotated[
-        str | None, options.statistics(help="A number from 0 to 1, or a prior. Default: beta:1,1.")
+        str | None,
+        options.statistics(
+            help="Strength of the attacks: a number from 0 to 1, or a prior. Default: beta:1,1."
+        ),
     ] = None,
     prior: Annotated[
         str | None,
         options.statistics(
-            help="Of epsilon: half-normal:10 (variance, default), exponential:3, uniform:20 or "
-            "log-normal:1,1.5."
+            help=(
+                "Prior of epsilon: half-normal:10 (variance, default), exponential:3, "
+                "uniform:20 or log-normal:1,1.5."
+            )
         ),
     ] = None,
     level: Annotated[
         float, options.statistics(help="Probability of the credible intervals.")
     ] = 0.9,
     sampler: Annotated[
-        int, options.statistics(help="Draws of the published sampler as a cross-check; 0: none.")
+        int,
+        options.statistics(
+            help="Number of draws of the published sampler, as a cross-check; 0: none."
+        ),
     ] = 0,
     delta: options.Delta = None,
     error: options.Error = 0.05,
@@ -61,8 +73,8 @@ def command(
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.
 
-    Prints what the counts prove, and the posterior of epsilon and of the attacks' strength. Exit
-    code 0: it ran; 2: bad input; 3: nothing can be concluded.
+    Prints what the counts prove, and the posterior of epsilon and of the strength of the attacks.
+    Exit code 0: it ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.retraining.play import audit
     from divulge.proof.rule import DELTAS

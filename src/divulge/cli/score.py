@@ -25,7 +25,7 @@ EXAMPLE = (
 def command(
     model: opening.Place,
     table: Annotated[
-        Path, options.result(help="Where the table of scores goes: .parquet or .csv.")
+        Path, options.result(help="Where to write the table of scores: .parquet or .csv.")
     ],
     data: Annotated[
         Path | None, typer.Argument(help="Records: Parquet, CSV, or a folder of Parquet files.")
@@ -34,7 +34,7 @@ def command(
     members: options.Members = None,
     nonmembers: options.Nonmembers = None,
     population: Annotated[
-        Path | None, options.data(help="Further records that no model trained on.")
+        Path | None, options.data(help="Population records, which no model was trained on.")
     ] = None,
     columns: Annotated[
         str, options.data(help="Columns of the records to keep, comma-separated. Default: all.")
@@ -44,15 +44,18 @@ def command(
         options.data(help="Columns that the model reads, comma-separated; patterns such as x_*."),
     ] = "",
     label: Annotated[str | None, options.data(help="The column that the model predicts.")] = None,
-    text: Annotated[str | None, options.data(help="The column of text that it reads.")] = None,
+    text: Annotated[str | None, options.data(help="The text column that the model reads.")] = None,
     reference: Annotated[
-        list[str] | None, options.model(help="A model that never saw the records; repeatable.")
+        list[str] | None,
+        options.model(help="Reference model, which never saw the records; repeatable."),
     ] = None,
     shadow: Annotated[
         list[str] | None,
         options.model(
-            help="MODEL=COLUMN: a shadow model, and the column that says which records it "
-            "trained on; repeatable."
+            help=(
+                "MODEL=COLUMN: a shadow model, and the column that says which records it was "
+                "trained on; repeatable."
+            )
         ),
     ] = None,
     attack: Annotated[
@@ -62,7 +65,7 @@ def command(
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
-    chunk: Annotated[int, options.work(help="Records in one piece of work.")] = 65_536,
+    chunk: Annotated[int, options.work(help="Number of records per chunk.")] = 65_536,
     n_jobs: options.NJobs = options.N_JOBS,
     backend: options.Backend = "loky",
     address: options.Address = None,
@@ -71,7 +74,7 @@ def command(
     cache_key: options.CacheKey = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Ask a model about records and write one score per attack and record.
+    """Query a model with records and write one score per attack and record.
 
     The model is a file, a folder, an address or module:name. Exit code 2: bad input.
     """
@@ -88,7 +91,9 @@ def command(
         (data, also_data, members, nonmembers, population, *models),
         overwrite=overwrite,
     )
-    require(data is None or also_data is None, "Give one table: as the argument, or as --data.")
+    require(
+        data is None or also_data is None, "Give one table, either as the argument or as --data."
+    )
     target, references = source(model), [source(r) for r in reference or ()]
     beside = [source(where) for where, _ in shadows]
     folder = opening.kept(None if no_cache else cache, [target, *references, *beside])

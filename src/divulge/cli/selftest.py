@@ -23,7 +23,9 @@ def command(
     quick: Annotated[
         bool, options.statistics("--quick", help="Fewer cases and repeats: minutes, not hours.")
     ] = False,
-    error: Annotated[float, options.statistics(help="Error probability the bounds claim.")] = 0.05,
+    error: Annotated[
+        float, options.statistics(help="Error probability that the bounds claim.")
+    ] = 0.05,
     repeats: Annotated[
         int | None, options.statistics(help="Games per case. Default: 2000, quick: 200.")
     ] = None,
@@ -37,7 +39,7 @@ def command(
 ) -> None:
     """Run every bound many times on mechanisms with a known answer.
 
-    Where the probability of a false claim can be computed it is, and stands beside the stated
+    Where the probability of a false claim can be computed, it is, and is compared with the stated
     error. Exit code 0 only if nothing computed exceeds it, and no bound makes false claims
     significantly more often than it says.
     """

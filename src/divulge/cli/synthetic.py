@@ -15,9 +15,9 @@ EXAMPLE = (
 
 
 def command(
-    members: Annotated[Path, options.data(help="Parquet or CSV of records the model learned.")],
+    members: Annotated[Path, options.data(help="Parquet or CSV of training records (members).")],
     nonmembers: Annotated[
-        Path | None, options.data(help="Real non-members: a veto, and a direct comparison.")
+        Path | None, options.data(help="Real non-members: negative control and direct comparison.")
     ] = None,
     generated: Annotated[
         Path | None, options.data(help="Records from your own generator, with the same columns.")
@@ -31,14 +31,14 @@ def command(
         str, options.data(help="Columns with the target's losses, instead of --model.")
     ] = "",
     helper_loss: Annotated[
-        str, options.data(help="Columns with losses of a model that never saw the members.")
+        str, options.data(help="Columns with losses of helper models, which never saw the members.")
     ] = "",
     model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
     generator: Annotated[
-        str, options.model(help="Which generator learns from a part of the members.")
+        str, options.model(help="Generator to train on a part of the members.")
     ] = "trees",
     drop_poor: Annotated[
         float, options.model(help="Share of low-quality samples that a filter removes; 0: none.")
@@ -53,7 +53,10 @@ def command(
     delta: options.Delta = None,
     error: options.Error = 0.05,
     repeats: Annotated[
-        int, options.statistics(help="Splits and coin flips anew; 5 gives the paper's t-interval.")
+        int,
+        options.statistics(
+            help="Number of new splits and coin flips; 5 gives the paper's t-interval."
+        ),
     ] = 1,
     seed: options.Seed = 0,
     n_jobs: options.NJobs = options.N_JOBS,

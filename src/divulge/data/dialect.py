@@ -50,7 +50,7 @@ def of_file(path: Path) -> Dialect:
         raise InputError(f"{path} is written in UTF-16. Save it as UTF-8.")
     if (at := head.find(b"\0")) >= 0:
         line = head[:at].count(b"\n") + 1
-        raise InputError(f"{path} has a null byte in line {line} (byte {at}): it is not a text.")
+        raise InputError(f"{path} has a null byte in line {line} (byte {at}): it is not text.")
     if path.suffix.lower() == ".tsv":
         return Dialect("\t", _decimal(_lines(head), "\t"))
     lines = _lines(head)

@@ -1,4 +1,4 @@
-"""The filter of poor samples (PANORAMIA, 002, Appendix C.1 and C.3).
+"""The filter of low-quality samples (PANORAMIA, 002, Appendix C.1 and C.3).
 
 A classifier learns to tell the generator's own records from generated ones that are used for
 nothing else; of the rest, the ones it recognises most surely are removed. Neither the audited

@@ -95,8 +95,9 @@ def _pixels(records: Frame, label: str | None) -> tuple[list[Column], dict[str, 
     for column in columns:
         if column.kind != "number":
             raise InputError(
-                f"Column {column.name!r} holds no numbers, so it is no pixel. If it is the class, "
-                "name it as the label; else leave it out or use a generator of tables."
+                f"Column {column.name!r} does not hold numbers, so it is not a pixel. If it is "
+                "the class, name it as the label; else leave it out or use a generator of "
+                "tables."
             )
         missing = column.codes < 0
         if missing.any():

@@ -135,7 +135,7 @@ def ask(
 def batches(model: Model, records: Frame) -> Iterator[tuple[slice, Answers]]:
     """Which records were asked about, and the answers, for a caller that need not keep them all."""
     total, step = len(records), max(1, model.batch)
-    require(total > 0, f"There are no records to ask {model.name} about.")
+    require(total > 0, f"There are no records to query {model.name} with.")
     for start in range(0, total, step):
         some = slice(start, min(start + step, total))
         rows = some.stop - start

@@ -44,4 +44,4 @@ def named(where: str) -> Any:
     try:
         return reduce(getattr, name.split("."), found)
     except AttributeError:
-        raise InputError(f"The module {module!r} has nothing named {name!r}.") from None
+        raise InputError(f"The module {module!r} has no attribute {name!r}.") from None

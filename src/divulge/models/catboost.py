@@ -68,7 +68,7 @@ class CatBoost:
                 pool, prediction_type="RawFormulaVal", thread_count=number(len(data))
             )
         except Exception as error:  # the library raises one type for everything
-            raise InputError(f"{self.name} cannot be asked: {error}") from error
+            raise InputError(f"{self.name} cannot be queried: {error}") from error
         return Answers(log_probabilities=outputs.margins(raw, self.name))
 
     def try_out(self) -> None:
@@ -88,8 +88,8 @@ def load(place: Path) -> CatBoost:
     wanted = b"{" if _format(place) == "json" else b"CBM1"
     require(
         start.lstrip().startswith(wanted),
-        f"Cannot load {place}: it is no CatBoost model of this kind, but perhaps a pickle. Save it "
-        "anew with model.save_model('model.cbm').",
+        f"Cannot load {place}: it is not a CatBoost model of this kind; it may be a pickle. Save "
+        "it again with model.save_model('model.cbm').",
     )
     rehearse(__name__, place)
     return open_file(place)
@@ -106,8 +106,8 @@ def open_file(place: Path) -> CatBoost:
         raise InputError(f"Cannot load {place}: {error}") from error
     require(
         objective in OBJECTIVES,
-        f"{place.name} was trained for {objective!r}, which gives no probabilities that sum to "
-        f"one. Classifiers have one of {', '.join(OBJECTIVES)}.",
+        f"{place.name} was trained for {objective!r}, which does not give probabilities that sum "
+        f"to one. Supported objectives: {', '.join(OBJECTIVES)}.",
     )
     further = [*model.get_text_feature_indices(), *model.get_embedding_feature_indices()]
     require(not further, f"{place.name} reads text or embeddings, which are not supported here.")

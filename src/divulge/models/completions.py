@@ -135,7 +135,7 @@ class Completions:
         row = np.asarray(found, dtype=float)
         if not np.isfinite(row).all() or row.max() > 1e-3:
             self.endpoint.fail(
-                "gave numbers that are no log-probabilities, which are finite and at most 0",
+                "gave numbers that are not log-probabilities, which must be finite and at most 0",
                 float(row[~np.isfinite(row) | (row > 1e-3)][0]),
             )
         return np.asarray(np.minimum(row, 0.0))
@@ -191,5 +191,5 @@ def only_model(endpoint: Endpoint) -> str:
     data = listed.get("data") if isinstance(listed, dict) else None
     names = [m.get("id") for m in data if isinstance(m, dict)] if isinstance(data, list) else []
     if len(names) != 1 or not isinstance(names[0], str):
-        endpoint.fail("lists no single model", names or listed, "Name the model to be asked.")
+        endpoint.fail("lists no single model", names or listed, "Name the model to query.")
     return str(names[0])

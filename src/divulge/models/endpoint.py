@@ -133,8 +133,8 @@ class Endpoint:
             self._key()
             require(
                 parts.scheme == "https" or self.allow_plain_key or _loopback(parts.hostname or ""),
-                f"{self.address} is not encrypted: the key would be sent for anyone on the way to "
-                "read. Use https://, or say --with allow_plain_key=yes in a network you trust.",
+                f"{self.address} is not encrypted: anyone on the network path could read the "
+                "key. Use https://, or say --with allow_plain_key=yes in a network you trust.",
             )
 
     def __repr__(self) -> str:
@@ -181,9 +181,11 @@ class Endpoint:
             except TooLarge as error:
                 self.fail(
                     str(error),
-                    then="Where that is a sound answer, name the classes, for more are then "
-                    "expected (--with classes=...), or ask about fewer records at once "
-                    "(--with batch=N).",
+                    then=(
+                        "If that answer is valid, name the classes, so that more values are "
+                        "expected (--with classes=...), or ask about fewer records at once "
+                        "(--with batch=N)."
+                    ),
                 )
             except Refused as error:
                 self.fail(str(error))
@@ -207,7 +209,7 @@ class Endpoint:
                 "redirects, and redirects are not followed, so that neither key nor records go "
                 "where you did not send them",
                 reply.location,
-                "Give the address that it should be.",
+                "Give the final address.",
             )
         hint = ""
         if reply.status in (401, 403):
@@ -218,7 +220,7 @@ class Endpoint:
                 else f" Is the key in the variable {self.key_variable} right?"
             )
         if reply.status == 404:
-            hint = f" Is the address right? It was asked for {path or 'that very page'}."
+            hint = f" Is the address right? It was asked for {path or 'that page'}."
         if reply.status == 413:
             hint = " Ask for fewer records at once (--with batch=N)."
         error = Declined(f"{self.address} answered {self._status(reply)}.{hint}")
@@ -240,7 +242,7 @@ class Endpoint:
             self.fail("answered with JSON that is nested too deeply", _text(reply.body))
         except ValueError as error:  # not JSON, not UTF-8, or numbers too long to read
             why = str(error) if isinstance(error, _NotANumber) else "not valid JSON"
-            self.fail(f"answered with what is {why}", _text(reply.body))
+            self.fail(f"answered with text that is {why}", _text(reply.body))
 
     def _status(self, reply: Reply) -> str:
         """A status with its usual name and the server's words."""
@@ -271,7 +273,7 @@ class Endpoint:
         require(bool(key), f"The environment variable {name} holds no key.")
         require(
             all("!" <= c <= "~" for c in key),
-            f"The environment variable {name} holds characters that no key has.",
+            f"The environment variable {name} holds characters that are not allowed in a key.",
         )
         return key
 
@@ -331,7 +333,7 @@ class _NotANumber(ValueError):
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _NotANumber(f"not JSON, for it holds the number {name}")
+    raise _NotANumber(f"not JSON: it holds the number {name}")
 
 
 def _loopback(host: str) -> bool:

@@ -106,9 +106,7 @@ def _model_path(path: str, name: str | None) -> str:
     path = path.removesuffix("/infer")
     if "/v2/models/" in path:
         return path
-    require(
-        name is not None, "Name the model to be asked, or give the URL up to /v2/models/<name>."
-    )
+    require(name is not None, "Name the model to query, or give the URL up to /v2/models/<name>.")
     return f"{path.removesuffix('/v2')}/v2/models/{quote(name or '', safe='')}"
 
 

@@ -52,14 +52,14 @@ def checked(place: Path) -> io.BytesIO:
             files[name] = data
         elif not DROPPED.fullmatch(name):
             raise InputError(
-                f"Cannot load {place}: it holds {path!r}, which is neither a tensor nor the graph "
-                "of an exported program. Compiled code, pickles and older forms are refused: "
-                "export the model anew with torch.export.save."
+                f"Cannot load {place}: it holds {path!r}, which is neither a tensor nor the "
+                "graph of an exported program. Compiled code, pickles and older formats are "
+                "refused: export the model again with torch.export.save."
             )
     needed = ("models/model.json", "archive_version", "data/weights/model_weights_config.json")
     require(
         all(n in files for n in needed),
-        f"Cannot load {place}: it is no archive of torch.export (.pt2).",
+        f"Cannot load {place}: it is not an archive of torch.export (.pt2).",
     )
     try:
         for kind in ("weights", "constants"):
@@ -103,7 +103,7 @@ def _harmless(value: Any, key: str) -> Any:
 def _check_string(text: str, key: str) -> None:
     if key in ("target", "as_operator"):
         if not OPERATORS.fullmatch(text):
-            raise ValueError(f"it calls {text!r}, which is no operator on tensors or numbers.")
+            raise ValueError(f"it calls {text!r}, which is not an operator on tensors or numbers.")
     elif key == "expr_str":
         _check_size(text)
     elif key in ("in_spec", "out_spec"):
@@ -139,4 +139,4 @@ def _check_structure(text: str) -> None:
             elif isinstance(part, str):
                 _check_structure(part)
     elif text == "__enum__":
-        raise ValueError("its inputs are described by a type of somebody's own.")
+        raise ValueError("its inputs are described by a custom type.")

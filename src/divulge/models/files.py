@@ -43,8 +43,8 @@ def load_skops(place: Path, trust: Sequence[str] = ()) -> Any:
         if unknown:
             listed = " ".join(f"--trust {t}" for t in unknown)
             raise InputError(
-                f"{place} holds types that skops does not know to be harmless: "
-                f"{', '.join(unknown)}. If you know them, pass {listed}."
+                f"{place} holds types that skops does not know to be safe: {', '.join(unknown)}. "
+                f"If you know them, pass {listed}."
             )
         return skops.loads(whole, trusted=list(trust))
     except InputError:
@@ -106,8 +106,8 @@ def _check_schema(place: Path, data: bytes) -> None:
     allowed = budgets.raised(max(MENTIONS, 20 * len(parts)))
     require(
         found <= allowed,
-        f"Cannot load {place}: its objects mention each other so often, or in a circle, that more "
-        f"than {allowed:,} would be looked at. {budgets.HINT}",
+        f"Cannot load {place}: its objects refer to each other so often, or in a cycle, that "
+        f"more than {allowed:,} would be visited. {budgets.HINT}",
     )
 
 
@@ -138,7 +138,7 @@ def _check_array(name: str, data: bytes, most: int, *, inside: bool = False) -> 
         (2, 0): np.lib.format.read_array_header_2_0,
     }.get(version)
     if read is None:
-        raise ValueError(f"{name} has an unknown form of array")
+        raise ValueError(f"{name} holds an array in an unknown format")
     shape, _, kind = read(stream)
     if prod(shape) * kind.itemsize != len(data) - stream.tell():
         raise ValueError(f"{name} claims to be an array of another size than it is")

@@ -123,7 +123,7 @@ def configuration(place: Path) -> dict[str, Any]:
     if declared is None:
         raise InputError(
             f"Cannot load {place}: it is of the type {str(kind)[:60]!r}, which transformers does "
-            "not know by itself, and code that comes with a model is not run."
+            "not support by itself, and code that comes with a model is not run."
         )
     kept = _kept(found, declared | COMMON, f"{path}: ", declared)
     tensors, _ = stored(place)

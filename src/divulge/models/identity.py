@@ -30,12 +30,13 @@ def unnamed(model: Any, cache_key: str | None = None) -> str | None:
             return f"What {model.shown} serves may change while its address stays the same."
         if _source_of_code(model) is None:
             return (
-                f"There is no source of {model.class_name or model.where} to tell its changes by."
+                f"The source code of {model.class_name or model.where} was not found, so changes "
+                "to it cannot be noticed."
             )
         return None
     if _is_scikit_learn(model):
         return None
-    return f"What a {type(model).__name__} answers cannot be named by its content."
+    return f"The answers of a {type(model).__name__} cannot be identified by its content."
 
 
 def identity(model: Any, cache_key: str | None = None) -> str:
@@ -43,8 +44,8 @@ def identity(model: Any, cache_key: str | None = None) -> str:
     why = unnamed(model, cache_key)
     if why is not None:
         raise InputError(
-            f"{why} So it is not kept: pass a cache key, to be changed whenever the model is, or "
-            "no folder."
+            f"{why} So it is not cached: pass a cache key, and change it whenever the model "
+            "changes, or pass no cache folder."
         )
     if isinstance(model, Source):
         keyed = model if cache_key is None else replace(model, cache_key=cache_key)
@@ -66,8 +67,8 @@ def content(model: Any) -> str | None:
         return str(joblib.hash(model))
     except Exception as error:  # the parameters may be any objects
         raise InputError(
-            f"The parameters of {type(model).__name__} cannot be written down, so nothing names "
-            f"its answers: {type(error).__name__}. Pass a cache key, or no folder."
+            f"The parameters of {type(model).__name__} cannot be hashed, so nothing identifies "
+            f"its answers: {type(error).__name__}. Pass a cache key, or no cache folder."
         ) from error
 
 

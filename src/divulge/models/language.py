@@ -138,7 +138,7 @@ class LanguageModel:
 
     def _matrix(self, records: Records) -> tuple[Tokens, npt.NDArray[np.intp]]:
         """Token ids, padded on the right with 0, and the length of every record."""
-        require(len(records) > 0, f"There are no records to ask {self.name} about.")
+        require(len(records) > 0, f"There are no records to query {self.name} with.")
         rows: Any = records
         if isinstance(records[0], str):
             rows = self.encode(list(records))  # type: ignore[arg-type]

@@ -76,7 +76,7 @@ def load(place: Path) -> LightGBM:
         start = stream.read(5)
     require(
         start.strip() == b"tree",
-        f"Cannot load {place}: it is no LightGBM model in text form. Save it anew with "
+        f"Cannot load {place}: it is not a LightGBM model in text form. Save it again with "
         "booster.save_model('model.txt').",
     )
     rehearse(__name__, place)
@@ -93,13 +93,13 @@ def open_file(place: Path) -> LightGBM:
         booster = lightgbm.Booster(model_file=str(place))
     except Exception as error:  # the library raises one type for everything
         raise InputError(f"Cannot load {place}: {error}") from error
-    require(booster.num_trees() > 0, f"Cannot load {place}: it holds no tree.")
+    require(booster.num_trees() > 0, f"Cannot load {place}: it holds no trees.")
     objective = next((h.split("=", 1)[1] for h in header if h.startswith("objective=")), "none")
     kind, *options = objective.split()
     require(
         kind in OBJECTIVES,
-        f"{place.name} was trained for {kind!r}, which gives no probabilities that sum to one. "
-        f"Classifiers have one of {', '.join(OBJECTIVES)}.",
+        f"{place.name} was trained for {kind!r}, which does not give probabilities that sum to "
+        f"one. Supported objectives: {', '.join(OBJECTIVES)}.",
     )
     steepness = next((o.split(":")[1] for o in options if o.startswith("sigmoid:")), "1")
     # A random forest's trees are averaged, but its raw score is their sum.

@@ -70,7 +70,7 @@ class Network:
                     found = self.module(block)
             except Exception as error:  # a module is anybody's code
                 raise InputError(
-                    f"{self.name} cannot be asked: {type(error).__name__}: {error}"
+                    f"{self.name} cannot be queried: {type(error).__name__}: {error}"
                 ) from error
             parts.append(_tensor(found, len(block), self.name))
         return np.asarray(torch.cat(parts)[: len(given)].detach().double().cpu().numpy())

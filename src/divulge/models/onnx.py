@@ -121,13 +121,13 @@ class Onnx:
         except Exception as error:  # the runtime has a type of its own for every failure
             if how.terminate:
                 raise Exceeded(
-                    f"{self.name} did not come to an end within {limit} seconds. {budgets.HINT}"
+                    f"{self.name} did not finish within {limit} seconds. {budgets.HINT}"
                 ) from error
             if FULL in str(error):
                 raise Exceeded(
-                    f"{self.name} asks for more than half of the memory. {budgets.HINT}"
+                    f"{self.name} needs more than half of the memory. {budgets.HINT}"
                 ) from error
-            raise InputError(f"{self.name} cannot be asked: {_first(error)}") from error
+            raise InputError(f"{self.name} cannot be queried: {_first(error)}") from error
         finally:
             alarm.cancel()
         return found
@@ -225,8 +225,10 @@ def _graph(place: Path) -> Any:
     try:
         model = onnx.load(str(place), load_external_data=False)
     except Exception as error:  # protobuf's own type
-        raise InputError(f"Cannot load {place}: it is no ONNX model: {_first(error)}") from error
-    require(len(model.graph.output) > 0, f"Cannot load {place}: it is no ONNX model.")
+        raise InputError(
+            f"Cannot load {place}: it is not an ONNX model: {_first(error)}"
+        ) from error
+    require(len(model.graph.output) > 0, f"Cannot load {place}: it is not an ONNX model.")
     folder = place.parent.resolve()
     for tensor in _tensors(model):
         for entry in tensor.external_data:
@@ -236,8 +238,8 @@ def _graph(place: Path) -> Any:
                     not Path(entry.value).is_absolute()
                     and target.is_relative_to(folder)
                     and target.is_file(),
-                    f"Cannot load {place}: it keeps the tensor {tensor.name!r} in {entry.value!r}, "
-                    "which is no file in its own folder.",
+                    f"Cannot load {place}: it stores the tensor {tensor.name!r} in "
+                    f"{entry.value!r}, which is not a file in its own folder.",
                 )
     return model
 

@@ -70,14 +70,14 @@ def rehearse(module: str, place: Path) -> None:
         return
     if code == -SIGXCPU:
         raise InputError(
-            f"Cannot load {place}: its library did not come to an end within {seconds} seconds of "
-            f"work. The file is damaged, or made to do harm. {budgets.HINT}"
+            f"Cannot load {place}: its library did not finish within {seconds} seconds of work. "
+            f"The file is damaged or malicious. {budgets.HINT}"
         )
     if code == InputError.exit_code and words:
         raise InputError(f"Cannot load {place}: {words[-1][:500]}")
     raise InputError(
-        f"Cannot load {place}: its library crashed (exit code {code}). The file is "
-        "damaged, or made to do harm."
+        f"Cannot load {place}: its library crashed (exit code {code}). The file is damaged or "
+        "malicious."
     )
 
 
@@ -106,7 +106,7 @@ def main(module: str, path: str, seconds: str) -> int:
     try:
         import_module(module).open_file(place).try_out()
     except MemoryError:
-        print(f"it asks for more memory than a file of its size can need. {budgets.HINT}")
+        print(f"it needs more memory than a file of its size should. {budgets.HINT}")
     except Exception as error:
         # One line: the first of a library's message, without what it prints about itself.
         text = str(error).strip().splitlines() or [type(error).__name__]

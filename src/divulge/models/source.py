@@ -168,13 +168,14 @@ def recognise(where: str) -> str:
     if suffix in REFUSED:
         raise InputError(
             f"{masking.shown(where)} is in a form that can run any code on this machine when it "
-            "is loaded, or that its own library has given up. Save a network with torch.export "
-            "(.pt2) or as safetensors, an XGBoost model as .ubj, a Keras model as ONNX."
+            "is loaded, or that its own library no longer supports. Save a network with "
+            "torch.export (.pt2) or as safetensors, an XGBoost model as .ubj, a Keras model as "
+            "ONNX."
         )
     raise InputError(
-        f"Cannot tell what kind of model {masking.shown(where)} is. Known are "
+        f"Cannot tell what kind of model {masking.shown(where)} is. Known formats are "
         f"{', '.join(SUFFIXES)}, .json, directories of Hugging Face, http(s) addresses and "
-        f"module:name; or say it: one of {', '.join(KINDS)}."
+        f"module:name; or name its kind: one of {', '.join(KINDS)}."
     )
 
 

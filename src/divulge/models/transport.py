@@ -79,9 +79,9 @@ def exchange(
             with connection.getresponse() as response:
                 return _read(response, most)
     except TimeoutError:
-        raise Unreachable(f"gave no whole answer within {seconds:.1f} seconds") from None
+        raise Unreachable(f"gave no complete answer within {seconds:.1f} seconds") from None
     except ssl.SSLCertVerificationError as error:
-        raise Refused(f"has no TLS certificate to trust ({error.verify_message})") from None
+        raise Refused(f"has no trusted TLS certificate ({error.verify_message})") from None
     except socket.gaierror as error:
         kind = Unreachable if error.errno == socket.EAI_AGAIN else Refused
         raise kind("has a host name that cannot be resolved") from None
@@ -93,7 +93,7 @@ def exchange(
     except http.client.IncompleteRead:
         raise Unreachable("broke off in the middle of its answer") from None
     except (http.client.HTTPException, ValueError):
-        raise Refused("does not answer in proper HTTP") from None
+        raise Refused("does not answer with valid HTTP") from None
 
 
 def _read(response: http.client.HTTPResponse, most: int) -> Reply:

@@ -91,15 +91,15 @@ def load(place: Path) -> XGBoost:
     library("xgboost", "xgboost")
     require(
         place.suffix.lower() in SUFFIXES,
-        f"Cannot load {place}: XGBoost models are read as .json or .ubj. Save it anew with "
+        f"Cannot load {place}: XGBoost models are read as .json or .ubj. Save it again with "
         "booster.save_model('model.ubj').",
     )
     with place.open("rb") as stream:
         start = stream.read(64)
     require(
         start.lstrip()[:1] == b"{",
-        f"Cannot load {place}: it is neither JSON nor UBJSON, but perhaps a pickle or XGBoost's "
-        "old binary format. Save it anew with booster.save_model('model.ubj').",
+        f"Cannot load {place}: it is neither JSON nor UBJSON; it may be a pickle or XGBoost's "
+        "old binary format. Save it again with booster.save_model('model.ubj').",
     )
     rehearse(__name__, place)
     return open_file(place)
@@ -117,8 +117,8 @@ def open_file(place: Path) -> XGBoost:
         raise InputError(f"Cannot load {place}: {_first(error)}") from error
     require(
         objective in OBJECTIVES,
-        f"{place.name} was trained for {objective!r}, which gives no probability per class. "
-        f"Classifiers have one of {', '.join(OBJECTIVES)}.",
+        f"{place.name} was trained for {objective!r}, which does not give a probability per "
+        f"class. Supported objectives: {', '.join(OBJECTIVES)}.",
     )
     best = booster.attr("best_iteration")
     trees = (0, 0) if best is None else (0, int(best) + 1)

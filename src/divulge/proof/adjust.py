@@ -34,14 +34,16 @@ LEAST_HELD_OUT = 40
 
 
 TOO_FEW = (
-    "Too few trials overlap for a baseline to be tried that does not see the model: the "
+    "Too few trials overlap to run the blind baseline, which does not see the model: the "
     "propensities were not checked."
 )
 UNCHECKED = (
     "The given propensities were not checked: that needs features, and at least "
     f"{LEAST_TRIALS} trials."
 )
-NOT_RULED_OUT = "No features were given: a difference between the groups was not ruled out."
+NOT_RULED_OUT = (
+    "No features were given: distribution shift between members and non-members was not ruled out."
+)
 
 
 def adjust(
@@ -65,8 +67,8 @@ def adjust(
         return _vouched(trials, score, order, learned)
     if few:
         raise CannotConclude(
-            f"{truth.size} trials are too few to judge the shift from the features; at least "
-            f"{LEAST_TRIALS} are needed."
+            f"{truth.size} trials are too few to estimate the distribution shift from the "
+            f"features; at least {LEAST_TRIALS} are needed."
         )
     return _guarded(trials, score, order, learned, rule, rng, progress)
 
@@ -115,8 +117,8 @@ def _taught(
     fewest = int(min((kinds > 0.0).sum(), (kinds < 0.0).sum()))
     if fewest < LEAST_HELD_OUT:
         raise CannotConclude(
-            f"The held-out records hold only {fewest} of one kind; to fit the shift on them takes "
-            f"at least {LEAST_HELD_OUT} members and as many non-members."
+            f"The held-out records hold only {fewest} of one kind; fitting the propensity on "
+            f"them needs at least {LEAST_HELD_OUT} members and as many non-members."
         )
     rows = np.arange(truth.size, truth.size + kinds.size)
     said["heldout"] = int(kinds.size)
@@ -157,8 +159,8 @@ def _guarded(
         raise CannotConclude(_no_overlap(inside, trim))
     if not np.isfinite(fitted.allowance):
         raise CannotConclude(
-            f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to judge what "
-            "the propensities may have missed. More records of both kinds would help."
+            f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to estimate "
+            "what the propensities may have missed. More records of both kinds would help."
         )
     if fitted.allowance > robust.MOST_ALLOWANCE:
         raise CannotConclude(_missed_too_much(trials, rule, fitted))
@@ -187,22 +189,28 @@ def _missed_too_much(trials: Trials, rule: Rule, fitted: robust.Fitted) -> str:
     """Why nothing is left to prove, and what to do about it."""
     beaten = ""
     if fitted.c_lb:
-        by = "a baseline that sees the record but not the model"
+        by = "a blind baseline, which sees the record but not the model"
         beaten = f", {short(fitted.c_lb)} of it proved by {by}"
     if trials.log_odds is not None:
-        whose = "The given propensities do not account for the shift"
+        whose = "The given propensities do not account for the distribution shift"
         remedy = "Without --propensity the shift is estimated from the features."
     elif rule.estimator != "auto":
-        whose = f"One {rule.estimator} learner does not account for the shift"
+        whose = f"One {rule.estimator} learner does not account for the distribution shift"
         remedy = "The default estimator (auto) is richer."
     elif trials.heldout is not None:
-        whose = "The propensity fitted on the held-out records does not account for the shift"
-        remedy = "More held-out records, drawn like the members and non-members, would help."
+        whose = (
+            "The propensity fitted on the held-out records does not account for the "
+            "distribution shift"
+        )
+        remedy = (
+            "More held-out records, of the same distributions as the members and non-members, "
+            "would help."
+        )
     else:
-        whose = "The shift cannot be estimated well enough from this many rows"
+        whose = "The distribution shift cannot be estimated well enough from this many rows"
         remedy = "More non-members, or fewer features, would help."
     return (
-        f"{whose}: the allowance for what was missed is {at_most(fitted.allowance, 2)} in "
+        f"{whose}: the allowance for missed shift is {at_most(fitted.allowance, 2)} in "
         f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g} nothing can be concluded. {remedy}"
     )
 
@@ -215,7 +223,8 @@ def _assumed(trials: Trials) -> str:
 
 def _no_overlap(share: float, trim: float) -> str:
     return (
-        f"Members and non-members hardly overlap: only {share:.1%} of the trials have a membership "
-        f"log-odds within {trim:g} of the coin, judged by their features. With disjoint groups "
-        "nothing can be proved; non-members that resemble the members are needed."
+        f"Members and non-members hardly overlap: only {share:.1%} of the trials have a "
+        f"membership log-odds within {trim:g} of the coin, estimated from their features. With "
+        "disjoint groups nothing can be proved; non-members that resemble the members are "
+        "needed."
     )

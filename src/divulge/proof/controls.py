@@ -165,4 +165,4 @@ def negative_control(
     try:
         return Controls(reference=prove(again, only, rng).bounds[0].value)
     except CannotConclude as reason:
-        return Controls(unheard=f"The negative control could not be tried. {reason}")
+        return Controls(unheard=f"The negative control could not be run. {reason}")

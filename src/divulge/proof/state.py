@@ -142,8 +142,8 @@ def _verdict(context: Context, proof: Proof, gamma_star: float, control: float |
         return Verdict("no evidence", False, sentence, tuple(reasons))
     if control:
         sentence = (
-            "Nothing can be concluded: a model that never saw the members shows a leak as well, so "
-            "the features do not account for the shift."
+            "Nothing can be concluded: a model that never saw the members shows a leak as well, "
+            "so the features do not account for the distribution shift."
         )
         reasons = _reasons(context, proof.prepared, None, control)
         return Verdict("cannot conclude", False, sentence, tuple(reasons))
@@ -166,8 +166,9 @@ def weak_odds(gamma_star: float) -> str | None:
     if gamma_star >= ROBUST_ODDS:
         return None
     return (
-        f"An unmeasured shift with an odds ratio of {rounding.at_least(gamma_star, 2)} would "
-        f"explain the finding away; robust needs at least {ROBUST_ODDS:g}."
+        "An unmeasured distribution shift with an odds ratio of "
+        f"{rounding.at_least(gamma_star, 2)} would explain the finding away; robust needs at "
+        f"least {ROBUST_ODDS:g}."
     )
 
 
@@ -187,9 +188,9 @@ def _reasons(
     reasons = []
     if context.reads_text and control is None and gamma_star is not None:
         reasons.append(
-            "Features describe a text in part only, and a model that knows such text better than "
-            "they do looks like one that remembers. Give the score of a model of such text that "
-            "never saw the members (--reference-score)."
+            "Features describe a text only in part, and a model that knows such text better "
+            "than they do looks like one that memorised its members. Give the score of a model "
+            "of such text that never saw the members, as a negative control (--reference-score)."
         )
     if prepared.c_lb is None:
         reasons.append(prepared.unchecked)
@@ -198,8 +199,8 @@ def _reasons(
         reasons.append(weak)
     if prepared.c_lb:
         reasons.append(
-            "A baseline that does not see the model beats the propensities by "
-            f"{rounding.short(prepared.c_lb)} in log-odds: some shift is left."
+            "A blind baseline, which does not see the model, beats the propensities by "
+            f"{rounding.short(prepared.c_lb)} in log-odds: some distribution shift remains."
         )
     if control:
         reasons.append(

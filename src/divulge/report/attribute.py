@@ -44,7 +44,7 @@ WORDS = Words(
     taken="taken for true",
     happened="the value shown is the true one",
     tell_apart="tell true values from drawn ones",
-    judgement="proxy's judgement of which values are likely",
+    judgement="proxy",
     doubt="the proxy is wrong",
     hidden="error of the proxy",
 )
@@ -230,11 +230,11 @@ def _replay_facts(repetitions: Repetitions) -> dict[str, Any]:
 _PROXY = Section(
     "proxy",
     "How good is the proxy?",
-    "The proxy is the model that values are drawn from; the target is the model under "
-    "audit. Calibration: of all the values that a model gave some probability, the share "
-    "that turned out true; on the dotted line the two are equal. Log-loss: how badly a "
-    "model predicts the true values, the smaller the better. A target that beats the "
-    "proxy on held-out records too shows that the proxy could be better.",
+    "The proxy is the model that values are drawn from; the target is the model under audit. "
+    "Calibration: the observed share of true values among those that a model gave some "
+    "probability; on the dotted line the two are equal. Log-loss: how badly a model predicts "
+    "the true values; the smaller, the better. A target that beats the proxy on held-out "
+    "records too shows that the proxy could be better.",
     (
         Panel("calibration", calibration, "Calibration"),
         Panel("log-loss", log_loss, "Log-loss"),
@@ -245,7 +245,7 @@ _PROXY = Section(
 )
 _TAU = Section(
     "tau",
-    "How much error of the proxy does the bound bear?",
+    "How much error of the proxy does the bound tolerate?",
     "Across: how far, in total variation, the proxy is allowed to lie from the values' "
     "true distribution. Up: the bounds that hold then. They hold only if the proxy is at "
     "least that close, which the data cannot prove.",
@@ -267,8 +267,10 @@ _REPLAYS = Section(
 )
 
 PRESENTATION = Presentation(
-    question="Does the model give away the label, or a protected column, of the records it was "
-    "trained on, beyond what the rest of the record tells anyway?",
+    question=(
+        "Does the model give away the label, or a protected column, of the records it was "
+        "trained on, beyond what the rest of the record reveals anyway?"
+    ),
     words=WORDS,
     labels={
         **LABELS,
@@ -279,22 +281,19 @@ PRESENTATION = Presentation(
         "drawn": "drawn values shown",
         "epsilon_tilde": "epsilon less what is given away without the model (a measurement, not a "
         "bound)",
-        "fpr": "drawn values taken for true",
-        "negative_control_epsilon": "epsilon on held-out records, which the model never saw",
+        "negative_control_epsilon": "epsilon of the negative control (held-out records)",
         "real": "true values shown",
-        "tpr": "true values recognised",
-        "tpr_at_fpr": "true values recognised at a share of drawn values taken for true",
     },
     checks={
         **CHECKS,
         "blind": (
             "What is given away without the model?",
-            "A learner that sees the record and the value shown, but not the model, tries to tell "
-            "true values from drawn ones: what it achieves is an error of the proxy, not a leak; "
-            "0 is best.",
+            "A blind baseline, a learner that sees the record and the value shown but not the "
+            "model, tries to tell true values from drawn ones: what it achieves is an error of "
+            "the proxy, not a leak; 0 is best.",
         ),
         "negative_control": (
-            "Does the audit stay silent on records that the model never saw?",
+            "Negative control: does the audit find anything on held-out records?",
             "The same audit on held-out records, which the model never saw. Anything above 0 is an "
             "error of the proxy, not a leak.",
         ),

@@ -16,28 +16,25 @@ WORDS = Words(
     tell_apart="tell included canaries from excluded ones",
     judgement="coin",
     doubt="the coins were not fair",
-    hidden="hidden unfairness of the coins",
+    hidden="bias of the coins",
 )
 
 PRESENTATION = Presentation(
     question=(
-        "Some records, the canaries, were put into the training data or left out by the flip of a "
-        "coin. Can somebody who sees the model tell how the coins fell?"
+        "Some records, the canaries, were put into the training data or left out by the flip of "
+        "a coin. Can an observer of the model tell how the coins fell?"
     ),
     words=WORDS,
     labels={
         **LABELS,
         "counted": "canaries whose guesses were counted",
         "data_sha256": "SHA-256 of the data",
-        "fpr": "excluded canaries taken for included",
         "members": "canaries included",
-        "nonmembers": "canaries left out",
+        "nonmembers": "canaries excluded",
         "probability": "probability of inclusion",
         "revealed": "canaries bet on",
-        "rows_of_other_records": "rows of the scores that are no canaries",
+        "rows_of_other_records": "rows of the scores that are not canaries",
         "strategy": "how the canaries were chosen",
-        "tpr": "included canaries recognised",
-        "tpr_at_fpr": "included canaries recognised at a share of excluded ones taken for included",
     },
     checks={
         "plan": (

@@ -177,8 +177,8 @@ def _roc(
             "curve": names[kind],
             "kind": kind,
             "place": place,
-            "accused": x,
-            "recognised": floor_to(y, 6),
+            "fpr": x,
+            "tpr": floor_to(y, 6),
         }
         for kind, points in enumerate(curves)
         for place, (x, y) in enumerate(points)
@@ -193,8 +193,8 @@ def _roc(
         return [choices[kind] for kind in kinds]
 
     base = chart(rows).encode(
-        x=alt.X("accused:Q", title=f"{words.no} {words.taken}", scale=scale, axis=ticks),
-        y=alt.Y("recognised:Q", title=f"{words.yes} recognised", scale=scale, axis=ticks),
+        x=alt.X("fpr:Q", title="false-positive rate", scale=scale, axis=ticks),
+        y=alt.Y("tpr:Q", title="true-positive rate", scale=scale, axis=ticks),
     )
     lines = base.mark_line(clip=True).encode(
         order="place:Q",
@@ -209,18 +209,18 @@ def _roc(
         ),
     )
     hovered = tooltip(
-        **{"curve": "curve:N", words.taken: "accused:Q", "recognised": "recognised:Q"}
+        **{"curve": "curve:N", "false-positive rate": "fpr:Q", "true-positive rate": "tpr:Q"}
     )
     points = hover(base.encode(tooltip=hovered), COLOURS["ink"], nearest=False)
-    ends = [{"accused": v, "recognised": v} for v in (least, 1.0)]
-    guessing = dotted(ends, "accused:Q", "recognised:Q")
-    recognised = f"{words.yes.capitalize()} recognised against {words.no} {words.taken}"
-    description = f"{recognised}: measured, proven, claimed."
+    ends = [{"fpr": v, "tpr": v} for v in (least, 1.0)]
+    guessing = dotted(ends, "fpr:Q", "tpr:Q")
+    rates = f"True-positive rate ({words.yes}) against false-positive rate ({words.no})"
+    description = f"{rates}: measured, proven, claimed."
     return finish(layered(guessing, lines, points), description, height=HEIGHT + 60)
 
 
 def wealth(diagnostics: Diagnostics) -> Drawing | None:
-    """The gambler's wealth over the revealed trials, on a logarithmic scale."""
+    """The bettor's wealth over the revealed trials, on a logarithmic scale."""
     given = diagnostics.wealth or shared.Wealth()
     points = pairs(given.trials, given.wealth)
     if not points:
@@ -229,8 +229,8 @@ def wealth(diagnostics: Diagnostics) -> Drawing | None:
     rows = [{"trial": x, "wealth": y, "drawn": max(y, 1e-4)} for x, y in points]
     scale = alt.Scale(type="log", nice=True)
     path = _over_trials(rows, "wealth", alt.Y("drawn:Q", title="wealth", scale=scale))
-    lines = [level(given.goal, f"goal {given.goal:g}")] if given.goal else []
-    description = "Wealth of the gambler against the trials revealed."
+    lines = [level(given.goal, f"threshold {given.goal:g}")] if given.goal else []
+    description = "Wealth of the bettor against the trials revealed."
     return finish(layered(*path, *lines), description)
 
 
@@ -283,5 +283,5 @@ def bootstrap(diagnostics: Diagnostics) -> Drawing | None:
     if given is None or not values:
         return None
     marks = [(given.lower, "reported"), (given.point, "not resampled")]
-    drawing = histogram(values, "bound in each repetition", "repetitions", marks)
-    return finish(drawing, "Histogram of the bound over the repetitions.")
+    drawing = histogram(values, "bound in each resample", "resamples", marks)
+    return finish(drawing, "Histogram of the bound over the resamples.")

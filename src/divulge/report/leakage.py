@@ -34,7 +34,7 @@ SHOWN = ("leakage", "advantage", "exact_advantage", "advantage_by_similar")
 MOST = 10
 """Most exposed records in the terminal."""
 OWN = {
-    "advantage_by_similar": "advantage of somebody who holds the nearest reference record",
+    "advantage_by_similar": "advantage of an attacker who holds the nearest reference record",
     "behind": "records behind the mean",
     "by_similar": "advantage with the nearest reference record",
     "columns": "columns of the mean",
@@ -44,9 +44,9 @@ OWN = {
     "dropped_columns": "columns left out because they are constant",
     "exact_advantage": "advantage, exact",
     "expected_count": "records behind the mean expected to have the rarer value",
-    "largest_share": "largest share of the leakage kept",
+    "largest_share": "largest share of the leakage retained",
     "leakage": "leakage (m*)",
-    "median_share": "median share of the leakage kept",
+    "median_share": "median share of the leakage retained",
     "noise": "noise on every column of the mean (standard deviation)",
     "noise_over_spread": "the same over the spread of the mean itself (median column)",
     "now": "advantage at this percentile now",
@@ -56,31 +56,32 @@ OWN = {
     "records": "records",
     "reference": "reference records",
     "searched": "reference records searched",
-    "shared_with_reference": "records that also stand in the reference (0 is best)",
-    "shrinkage": "shrinkage towards independent columns (0 none, 1 whole)",
+    "shared_with_reference": "records that are also in the reference (0 is best)",
+    "shrinkage": "shrinkage towards independent columns (0: none, 1: full)",
     "size": "records in the table",
     "skewness_over_root": "skewness over the root of the records behind the mean",
-    "wanted": "advantage to come down to",
+    "wanted": "target advantage",
 }
 """Labels on top of those that every game shares."""
 EXPOSURE = "How exposed are the records?"
 EXPOSURE_CAPTION = (
-    "Across: the advantage of the best attack on a record, that is the share of times it rightly "
-    "says “in” less the share of times it wrongly does; 0 is guessing, 1 is certainty. Up: how "
-    "many records have it, on an axis that also shows single ones. One line marks the percentile "
-    "looked at, the other what was asked for."
+    "Across: the advantage of the best attack on a record, that is its true-positive rate less "
+    "its false-positive rate; 0 is guessing, 1 is certainty. Up: how many records have it, on "
+    "an axis that also shows single ones. One line marks the percentile looked at, the other "
+    "the target advantage."
 )
 POWER = "How often would the best attack be right?"
 POWER_CAPTION = (
-    "Up: the share of times that the record is found when it is in. Across: the share of times "
-    "that it is accused when it is not. Dotted: guessing. One line for a record in the middle, "
-    "one at the 99th percentile, one for the most exposed."
+    "Up: the true-positive rate (power), how often the record is recognised when it is in the "
+    "mean. Across: the false-positive rate, how often it is said to be in when it is not. "
+    "Dotted: guessing. One line for a record in the middle, one at the 99th percentile, one for "
+    "the most exposed."
 )
 SIMILAR = "How much does a similar record still reveal?"
 SIMILAR_CAPTION = (
-    "Somebody may not hold the record itself but one like it. Each point is a record: across, the "
-    "advantage with the record itself; up, with the nearest reference record in its place. On the "
-    "dotted line nothing is lost."
+    "An attacker may not hold the record itself but a similar one. Each point is a record: "
+    "across, the advantage with the record itself; up, with the nearest reference record in its "
+    "place. On the dotted line nothing is lost."
 )
 OWN_CHECKS = {
     "most_exposed": (
@@ -88,10 +89,10 @@ OWN_CHECKS = {
         "By id, most exposed first. The whole list is in the table that --table writes.",
     ),
     "defences": (
-        "What would bring the exposure down?",
-        "Solved, each for itself: the least noise, with the sampling as it is, and the largest "
-        "sampling rate, with the noise as it is, at which the percentile has come down to the "
-        "advantage asked for. A rate of 0 means that none does.",
+        "What would reduce the exposure?",
+        "Each solved separately: the least noise, with the sampling unchanged, and the largest "
+        "sampling rate, with the noise unchanged, at which the percentile is no higher than the "
+        "target advantage. A rate of 0 means that no rate suffices.",
     ),
     "normality": (
         "Which columns have a mean that is not close to normal?",
@@ -140,7 +141,7 @@ def exposure(diagnostics: Diagnostics) -> Drawing | None:
     up = alt.Scale(type="symlog", domain=[0, max(3.0 * top, 1.0)])
     layers: list[Drawing] = [bars(rows, "advantage", "records", across, up, ",d")]
     layers.append(marker(given.now, f"{given.percentile:g}th percentile", low, high, line=0))
-    layers.append(marker(given.wanted, "asked for", low, high, line=1))
+    layers.append(marker(given.wanted, "target", low, high, line=1))
     return finish(layered(*layers), "Histogram of the advantage over the records.")
 
 
@@ -159,11 +160,16 @@ def power(diagnostics: Diagnostics) -> Drawing | None:
         return None
     names = [name for name in SERIES if any(row["series"] == name for row in rows)]
     least = min(row["fpr"] for row in rows)
-    x = alt.X("fpr:Q", title="accused when not in", axis=axis("~g"))
-    y = alt.Y("tpr:Q", title="found when in", axis=axis("~g"))
+    x = alt.X("fpr:Q", title="false-positive rate", axis=axis("~g"))
+    y = alt.Y("tpr:Q", title="true-positive rate", axis=axis("~g"))
     x = x.scale(type="log", domain=[least, 1])
     y = y.scale(type="log", domain=[min(least, *(row["tpr"] for row in rows)), 1])
-    paths = lines(rows, names, x, y, record="series:N", accused="fpr:Q", found="tpr:Q")[0]
+    shown = {
+        "record": "series:N",
+        "false-positive rate": "fpr:Q",
+        "true-positive rate": "tpr:Q",
+    }
+    paths = lines(rows, names, x, y, **shown)[0]
     guessing = dotted([{"fpr": v, "tpr": v} for v in (least, 1.0)], x, y)
     return finish(layered(guessing, paths), "Power of the best attack on three records.")
 
@@ -212,7 +218,7 @@ def print_leakage(result: Result, console: Console) -> frozenset[str]:
     similar_ = held.similar
     if similar_ is not None and similar_.median_share is not None:
         console.print(
-            "\nSomebody who holds the nearest reference record instead keeps "
+            "\nAn attacker who holds the nearest reference record instead retains "
             f"{similar_.median_share:.1%} of the leakage (median of {similar_.compared} records)."
         )
     return frozenset(summaries)
@@ -246,7 +252,7 @@ PRESENTATION = Presentation(
         no="records outside",
         each="a record",
         one="in the mean",
-        taken="accused",
+        taken="said to be in the mean",
         happened="a record is in the mean",
         tell_apart="tell records in the mean from others",
         judgement="model of the mean",

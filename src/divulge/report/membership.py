@@ -7,6 +7,6 @@ from divulge.report.sections import shared_sections
 from divulge.report.wording import Words
 
 PRESENTATION = Presentation(
-    question="Can somebody who sees the model tell whether a record was used to train it?",
+    question="Can an observer of the model tell whether a record was used to train it?",
     sections=shared_sections(Words()),
 )

@@ -46,8 +46,8 @@ def region(diagnostics: Diagnostics) -> Drawing | None:
         for i, (x, y) in enumerate(pairs(row["of"].x, row["of"].y))
     ]
     unit = alt.Scale(domain=[0, 1])
-    x = alt.X("x:Q", title="false positive rate", scale=unit)
-    y = alt.Y("y:Q", title="false negative rate", scale=unit)
+    x = alt.X("x:Q", title="false-positive rate", scale=unit)
+    y = alt.Y("y:Q", title="false-negative rate", scale=unit)
     names = [row["series"] for row in named]
     guess = dotted([{"x": 0, "y": 1}, {"x": 1, "y": 0}], x, y)
     paths = chart(rows).mark_line(strokeWidth=2)
@@ -58,7 +58,11 @@ def region(diagnostics: Diagnostics) -> Drawing | None:
     layers.append(
         chart(points)
         .mark_point(size=55, filled=True, opacity=0.9, color=COLOURS["ink"])
-        .encode(x=x, y=y, tooltip=tooltip(**{"false positives": "x:Q", "false negatives": "y:Q"}))
+        .encode(
+            x=x,
+            y=y,
+            tooltip=tooltip(**{"false-positive rate": "x:Q", "false-negative rate": "y:Q"}),
+        )
     )
     description = "Observed error rates of the attacks and the region that epsilon allows."
     return finish(layered(*layers), description, height=HEIGHT + 70)
@@ -233,8 +237,9 @@ def _joint_facts(given: Joint) -> dict[str, Any]:
 
 
 PRESENTATION = Presentation(
-    question="How well can somebody tell models trained with a record from models trained "
-    "without it?",
+    question=(
+        "How well can an observer tell models trained with a record from models trained without it?"
+    ),
     words=Words(
         yes="models trained with the record",
         no="models trained without it",
@@ -251,12 +256,14 @@ PRESENTATION = Presentation(
         **LABELS,
         "attacks": "attacks (pairs of dataset and record)",
         "correlation_mean": "correlation of false positives and false negatives, posterior mean",
-        "correlation_sd": "correlation of false positives and false negatives, posterior spread",
+        "correlation_sd": (
+            "correlation of false positives and false negatives, posterior standard deviation"
+        ),
         "correlation_within_groups": "correlation of decisions within a group",
-        "false_negative_rate": "models trained with the record, not recognised",
-        "false_positive_rate": "models trained without the record, accused",
+        "false_negative_rate": "false-negative rate",
+        "false_positive_rate": "false-positive rate",
         "highest_density": "highest-density region",
-        "if_strongest_attack": "epsilon, had every attack been the strongest possible (strength 1)",
+        "if_strongest_attack": "epsilon if every attack were the strongest possible (strength 1)",
         "negatives": "models trained without the record",
         "positives": "models trained with the record",
         "q05": "5% quantile",
@@ -265,24 +272,26 @@ PRESENTATION = Presentation(
         "sampler": "the published sampler",
         "strength": "strength of the attacks (0: anything allowed, 1: the strongest possible)",
         "tau_mean": "correlation of two decisions (tau), posterior mean",
-        "tau_sd": "correlation of two decisions (tau), posterior spread",
+        "tau_sd": "correlation of two decisions (tau), posterior standard deviation",
     },
     checks={
         "predictive": (
             "Do the counts look like the model's?",
-            "Tables of counts were drawn from the posterior. A probability near 0 says that the "
-            "observed value would be odd among them: attacks are then not spread evenly over the "
-            "region, as the model of the posterior has it. The bounds do not rest on that model.",
+            "Tables of counts were drawn from the posterior. A probability near 0 means that "
+            "the observed value would be unusual among them: the attacks are then not spread "
+            "evenly over the region, as the model of the posterior assumes. The bounds do not "
+            "rest on that model.",
         ),
     },
     sections=(
         Section(
             "region",
             "Where do the attacks lie?",
-            "Each point is one attack: how often it accused models trained without the record, and "
-            "how often it missed models trained with it. An algorithm with a given epsilon allows "
-            "no attack below its line. The dotted line is guessing. The line of the weakest attack "
-            "is where, by the median strength, the attacks' own spread ends.",
+            "Each point is one attack. Across: its false-positive rate, on models trained "
+            "without the record. Up: its false-negative rate, on models trained with it. An "
+            "algorithm with a given epsilon allows no attack below its line. The dotted line is "
+            "guessing. The line of the weakest attack is where, by the median strength, the "
+            "attacks' own spread ends.",
             (Panel("region", region),),
             numbers=no_table,
         ),
@@ -297,7 +306,7 @@ PRESENTATION = Presentation(
         ),
         Section(
             "marginals",
-            "What is probable for each alone?",
+            "What is the posterior of each alone?",
             "Where the posterior follows the prior, the counts say little.",
             (
                 Panel("density-epsilon", epsilon, "epsilon"),

@@ -19,10 +19,10 @@ def shared_sections(
         Section(
             "overlap",
             "Do the two groups overlap?",
-            f"Across: how likely {words.each} is to be {words.one}, judged without the model. Bars "
-            f"above the line count {words.yes}, bars below count {words.no}. Where only one side "
-            "has bars, nothing can be learned about the model. After balancing, the two sides "
-            "should mirror each other.",
+            f"Across: the propensity, the probability that {words.each} is {words.one}, "
+            f"estimated without the model. Bars above the line count {words.yes}, bars below "
+            f"count {words.no}. Where only one side has bars, nothing can be learned about the "
+            "model. After balancing, the two sides should mirror each other.",
             (
                 Panel("overlap-before", partial(charts.overlap_before, words=words),
                       "Before balancing"),
@@ -32,11 +32,11 @@ def shared_sections(
         ),
         Section(
             "balance",
-            "Are the two groups alike?",
-            "One line per feature. The hollow circle is the difference between "
-            f"{words.yes} and {words.no} at first, the filled diamond the difference after "
-            f"balancing. Diamonds between the dashed lines (±{charts.LIMIT:g}) are alike by the "
-            "usual rule of thumb.",
+            "Are the two groups balanced?",
+            "One line per feature. The hollow circle is the standardised mean difference "
+            f"between {words.yes} and {words.no} before balancing, the filled diamond the one "
+            f"after it. Features with diamonds between the dashed lines (±{charts.LIMIT:g}) are "
+            "balanced by the usual rule of thumb.",
             (Panel("balance", partial(charts.balance, words=words)),),
             note=_worst,
             numbers=charts.worst_features,
@@ -46,23 +46,24 @@ def shared_sections(
         Section(
             "roc",
             f"How well does the attack {words.tell_apart}?",
-            f"Up: the share of {words.yes} recognised. Across: the share of {words.no} wrongly "
-            f"{words.taken}. The dotted line is guessing; the further a curve lies above it, the "
-            "stronger the attack. Thin solid: the attack as measured. Thick dashed: what the audit "
-            "proved. If a claimed curve is drawn and the proven curve runs above it, the claim "
-            "cannot be true.",
+            f"Up: the true-positive rate, the share of {words.yes} recognised. Across: the "
+            f"false-positive rate, the share of {words.no} {words.taken}. The dotted line is "
+            "guessing; the further a curve lies above it, the stronger the attack. Thin solid: "
+            "the attack as measured. Thick dashed: what the audit proved. If a claimed curve is "
+            "drawn and the proven curve runs above it, the claim cannot be true.",
             (
                 Panel("roc", partial(charts.roc, words=words), "All error rates"),
                 Panel("roc-low", partial(charts.roc_low, words=words),
-                      f"Few {words.taken} (logarithmic axes)"),
+                      "Low false-positive rates (logarithmic axes)"),
             ),
         ),
         Section(
             "wealth",
             "How did the evidence grow?",
-            "A gambler starts with 1 and bets, trial by trial, that nothing leaks. "
-            "Were it true, the wealth would seldom reach the dashed goal. The second chart shows "
-            "the bound that would stand if the audit had stopped there.",
+            "A bettor starts with wealth 1 and bets, trial by trial, against the hypothesis "
+            "that nothing leaks. If it held, the wealth would seldom reach the dashed "
+            "threshold. The second chart shows the bound that would stand if the audit had "
+            "stopped there.",
             (
                 Panel("wealth", charts.wealth, "Wealth"),
                 Panel("running-bound", charts.running_bound, "Running bound"),
@@ -73,15 +74,15 @@ def shared_sections(
             f"What if {words.doubt}?",
             f"Across: how far the {words.judgement} may be off. Up: the bound that still holds "
             f"then. The marked odds ratio is the {words.hidden} that would explain the whole "
-            "finding away: the larger, the safer the finding.",
+            "finding away: the larger, the more robust the finding.",
             (Panel("sensitivity", charts.sensitivity),),
         ),
         *doubts,
         Section(
             "bootstrap",
             "How much does the bound depend on the sample?",
-            f"The {words.judgement} was estimated again on resampled records, and the bound "
-            "computed each time. A wide spread means that it depends on chance.",
+            f"The {words.judgement} was estimated again on resamples of the records, and the "
+            "bound computed each time. A wide spread means that the bound depends on chance.",
             (Panel("bootstrap", charts.bootstrap),),
         ),
     )  # fmt: skip

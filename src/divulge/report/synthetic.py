@@ -21,47 +21,47 @@ from divulge.text.rounding import rounded_up
 from divulge.text.visible import one_line
 
 OWN = {
-    "auc_of_residual_score": "area under the curve after what the baseline explains is taken out",
+    "auc_of_residual_score": "AUC of the score without what the baseline explains",
     "c_lb": "given away without the model (c_lb)",
     "c_plus_epsilon_lb": "given away with the model ({c + epsilon}_lb)",
     "epsilon_tilde": "what the model adds (epsilon~, a measurement, not a bound)",
-    "fpr": "generated records taken for members",
     "generated_equal_to_a_member": "generated records that equal a member",
     "members": "members in the trials",
     "nonmembers": "generated records in the trials",
     "nonmembers_kept": "generated records kept",
     "members_equal_to_another_member": "share of the members that equal another member",
-    "direct_epsilon": "epsilon of members against real non-members, weighed one by one",
-    "negative_control_epsilon": "epsilon of the same audit on real non-members, who cannot leak",
-    "negative_control_sight": "epsilon that the audit on real non-members would have noticed",
-    "one_run_epsilon": "epsilon of the loss alone, on real non-members taken to be alike (O(1))",
+    "direct_epsilon": "epsilon of members against real non-members, with a propensity per record",
+    "negative_control_epsilon": "epsilon of the negative control (real non-members, which "
+    "cannot leak)",
+    "negative_control_sight": "epsilon that the negative control could have detected",
+    "one_run_epsilon": "epsilon of the loss alone, on real non-members assumed to have no "
+    "shift (O(1))",
     "pool_members": "members in the game, all splits",
     "pool_nonmembers": "generated records in the game, all splits",
-    "real_nonmembers_c_lb": "given away without the model, on real non-members (0 if they are "
-    "alike)",
-    "real_nonmembers_epsilon": "epsilon of the same attack, on real non-members taken to be alike "
-    "(RM;RN)",
-    "residual_c_lb": "given away without the model after weighing records one by one (0 is best)",
-    "taught_generator": "members that taught the generator or a helper",
-    "test": "records of either side to draw trials from (test)",
-    "tpr_at_fpr": "members recognised at a share of generated records taken for members",
-    "training": "records of either side that taught baseline and attack (training)",
-    "validation": "records of either side that chose their settings (validation)",
+    "real_nonmembers_c_lb": "given away without the model, on real non-members (0 if there is "
+    "no shift)",
+    "real_nonmembers_epsilon": "epsilon of the same attack, on real non-members assumed to "
+    "have no shift (RM;RN)",
+    "residual_c_lb": "given away without the model beyond each record's propensity (0 is best)",
+    "taught_generator": "members used to train the generator or a helper",
+    "test": "records of each side in the test split, from which trials are drawn",
+    "training": "records of each side in the training split of baseline and attack",
+    "validation": "records of each side in the validation split, which selects their settings",
 }
 """Labels on top of those that every game shares."""
 OWN_CHECKS = {
     "measurement": (
         "What does PANORAMIA measure?",
-        "Without the model: how well the baseline tells members from generated records, which is "
-        "an imperfection of the generator. With the model: how well the attack does. The "
-        "difference is what the model adds, by memory or by knowing the population better than "
-        "the baseline does. All three are log-odds: 0 is guessing.",
+        "Without the model: how well the baseline tells members from generated records, which "
+        "is an imperfection of the generator. With the model: how well the attack does. The "
+        "difference is what the model adds, by memorisation or by knowing the population better "
+        "than the baseline does. All three are log-odds: 0 is guessing.",
     ),
     "comparison": (
-        "How do other audits fare?",
-        "PANORAMIA's figure is a measurement. The records weighed one by one give the bound that "
-        "the verdict rests on. RM;RN and O(1) use real non-members instead of generated records "
-        "and take them to be alike with the members; only then do they bound epsilon.",
+        "How do other audits perform?",
+        "PANORAMIA's figure is a measurement. The verdict rests on the bound with a propensity "
+        "per record. RM;RN and O(1) use real non-members instead of generated records and "
+        "assume that they have the distribution of the members; only then do they bound epsilon.",
     ),
     "rules": (
         "What if other numbers of guesses are tried?",
@@ -76,7 +76,7 @@ OWN_CHECKS = {
         "hold under the weaker assumption.",
     ),
     "models": (
-        "Who made the records, and who guessed?",
+        "Which models were used?",
         "The generator made the records that stand for non-members. Helpers do the task of the "
         "model under audit without having learned from the records in the trials; baseline and "
         "attack both see how well they do. The settings of both were chosen on other records.",
@@ -87,19 +87,20 @@ OWN_CHECKS = {
     ),
     "blind": (
         "Is anything left that the record alone gives away?",
-        "Records are weighed one by one by how real they look, then a learner that never sees the "
-        "model tries again to tell members from generated records. What it still achieves is not "
-        "a leak of the model; 0 is best.",
+        "After each record was given its propensity, a blind baseline, which never sees the "
+        "model, tries again to tell members from generated records. What it still achieves is "
+        "not a leak of the model; 0 is best.",
     ),
     "negative_control": (
-        "Does the same audit stay silent where nothing can leak?",
-        "Real non-members in the place of the members, against generated records: if anything is "
-        "found there, it is knowledge of the population, and nothing is concluded. If not, what "
-        "so few records could not have shown is deducted. Members are also played against the real "
-        "non-members directly: a finding that this does not confirm is not called a leak.",
+        "Negative control: does the same audit find anything where nothing can leak?",
+        "Real non-members in the place of the members, against generated records: if anything "
+        "is found there, it is knowledge of the population, and nothing is concluded. If not, "
+        "what so few records could not have detected is deducted. Members are also compared "
+        "with the real non-members directly: a finding that this does not confirm is not called "
+        "a leak.",
     ),
-    "odd": ("What is odd about the generated records?", ""),
-    "nuisance": ("How well were the records judged one by one?", ""),
+    "odd": ("What is unusual about the generated records?", ""),
+    "nuisance": ("How good are the nuisance models?", ""),
 }
 """Headings on top of those that every game shares, and shown before them."""
 SERIES = {
@@ -335,19 +336,19 @@ WORDS = Words(
     taken="taken for members",
     happened="a record was used",
     tell_apart="tell members from generated records",
-    judgement="judgement of which records look real",
-    doubt="records were judged wrongly",
+    judgement="propensity",
+    doubt="the propensity is wrong",
     hidden="hidden flaw of the generator",
 )
 _RECALL = Section(
     "recall",
     "What does the model add to what the record alone gives away?",
-    "Members, the records that the model was trained on, are mixed with records that a generator "
-    "made up, and two guessers pick out members. The baseline sees the record and never the model: "
-    "it finds what the generator got wrong. The attack sees what the model says as well. What the "
-    "attack finds beyond the baseline is what the model remembers, or what it knows of the "
-    "population that the baseline does not: so the gap between the two is what matters. Across, in "
-    "each chart: recall, the share of the members found.",
+    "Members, the records that the model was trained on, are mixed with generated records, and "
+    "two classifiers pick out members. The baseline sees the record and never the model: it "
+    "finds what the generator got wrong. The attack sees what the model says as well. What the "
+    "attack finds beyond the baseline is what the model memorised, or what it knows of the "
+    "population that the baseline does not: so the gap between the two is what matters. Across, "
+    "in each chart: recall, the share of the members found.",
     (
         Panel(
             "precision",
@@ -376,10 +377,10 @@ _RECALL = Section(
 _REPEATS = Section(
     "repeats",
     "How much do other splits and coin flips change it?",
-    "The records were split anew, baseline and attack taught again, the coins flipped anew, and "
-    "everything measured again. Circles: the single repeats. Diamond and line: their mean and its "
-    "95% t-interval. The members, the generator and the helpers stay the same: it is the spread of "
-    "splits and coins alone, and not a bound.",
+    "The records were split again, baseline and attack trained again, the coins flipped again, "
+    "and everything measured again. Circles: the single repeats. Diamond and line: their mean "
+    "and its 95% t-interval. The members, the generator and the helpers stay the same: it is "
+    "the spread of splits and coins alone, and not a bound.",
     (Panel("repeats", repeats),),
     facts=_repeat_facts,
     numbers=spreads,
@@ -387,8 +388,8 @@ _REPEATS = Section(
 
 PRESENTATION = Presentation(
     question=(
-        "Can somebody who sees the model tell the records it was trained on from records that a "
-        "generator made up, and better than somebody who never saw the model?"
+        "Can an observer of the model tell the records it was trained on from generated "
+        "records, and better than an observer without access to the model?"
     ),
     words=WORDS,
     labels={**LABELS, **OWN},

@@ -53,7 +53,8 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
     console.print(table)
     if any(b.headline for b in bounds):
         console.print(
-            "* what a verdict rests on, named beforehand; the others each hold on their own"
+            "* headline bound: the verdict rests on it, named beforehand; the others each hold "
+            "on their own"
         )
     for standing in standings:
         console.print(f"{standing}: {STANDINGS[standing]}")
@@ -82,7 +83,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
     console.print()
     if result.bounds:
         open_ = verdict.status == "cannot conclude"
-        heading = "Bounds whose assumptions do not stand" if open_ else "Lower bounds"
+        heading = "Bounds whose assumptions are in doubt" if open_ else "Lower bounds"
         print_bounds(result.bounds, heading=heading, console=console)
     shown = presentation(result.game)
     said = shown.lines(result, console)
@@ -118,7 +119,7 @@ def print_posterior(posterior: Posterior, console: Console) -> None:
             if found.q05 is not None and found.q50 is not None and found.q95 is not None:
                 low, middle = rounding.at_least(found.q05), rounding.at_least(found.q50)
                 table.add_row(name, low, middle, rounding.at_most(found.q95))
-    console.print("\n[bold]Probable under the priors[/bold]")
+    console.print("\n[bold]Posterior under the priors[/bold]")
     console.print(table)
     console.print("Credible intervals rest on the priors. They are not confidence bounds.")
 

@@ -15,8 +15,7 @@ MEANINGS = {
     "trained on. It is a lower bound: the true leakage may be larger.",
     "no evidence": "The audit did not prove a leak. That does not make the model safe: more "
     "trials or a stronger attack may still prove one.",
-    "cannot conclude": "The data at hand allow no answer in either direction, so no number is "
-    "claimed.",
+    "cannot conclude": "The data allow no conclusion in either direction, so no number is claimed.",
     "computed": "No attack was run and nothing was tested. The figures are computed for each "
     "record from its distance to the others: what the best possible attack would reach, if the "
     "model stated below is right. They are neither lower nor upper bounds with a confidence.",
@@ -43,16 +42,16 @@ class Words:
     each: str = "a record"
     """What one trial shows, and below what it is if its truth is yes."""
     one: str = "a member"
-    taken: str = "accused"
+    taken: str = "taken for members"
     """What happens to a trial that the attack says yes to."""
     happened: str = "a record was used"
     """What an observer would like to know, as a sentence."""
     tell_apart: str = "tell members apart"
-    judgement: str = "judgement of who looks like a member"
+    judgement: str = "propensity"
     """What says, without the model, how likely a yes is."""
-    doubt: str = "the groups were judged wrongly"
+    doubt: str = "the propensity is wrong"
     """The judgement at fault, and below what would be at fault, each within a sentence."""
-    hidden: str = "hidden difference between the groups"
+    hidden: str = "unmeasured distribution shift"
 
 
 def number(value: float) -> str:
@@ -62,7 +61,7 @@ def number(value: float) -> str:
 
 CHECKS = {
     "comparison": (
-        "How do other attacks fare?",
+        "How do other attacks perform?",
         "Attacks on the same table, side by side. The verdict rests on the attack that was named "
         "beforehand: the largest value of several, picked afterwards, is not a bound.",
     ),
@@ -74,16 +73,18 @@ CHECKS = {
     ),
     "blind": (
         "What does the record alone give away?",
-        "A learner that never sees the model tries to tell members apart. What it achieves is a "
-        "difference between the groups, not a leak of the model; 0 is best.",
+        "A blind baseline, a learner that never sees the model, tries to tell members from "
+        "non-members. What it achieves is distribution shift, not a leak of the model; 0 is "
+        "best.",
     ),
     "negative_control": (
-        "Does a model that never saw the members stay silent?",
-        "The same audit on a reference model. Anything above 0 is an error of the audit.",
+        "Negative control: does a model that never saw the members show a leak?",
+        "The same audit on a reference model, which was not trained on the members. Anything "
+        "above 0 is an error of the audit.",
     ),
-    "duplicates": ("Do records stand in both groups?", ""),
+    "duplicates": ("Are there records in both groups?", ""),
     "draw": ("How were the trials drawn?", ""),
-    "nuisance": ("How good are the helper models?", ""),
+    "nuisance": ("How good are the nuisance models?", ""),
 }
 """Diagnostics shown as tables, in this order: heading and how to read them."""
 
@@ -97,10 +98,10 @@ ROUNDED_UP = frozenset(
 
 LABELS = {
     "agreement": "share of the records whose drawn value would equal the true one",
-    "allowance_epsilon": "deducted from epsilon for shift that may have been missed",
-    "allowance_mu": "deducted from mu for shift that may have been missed",
-    "auc_of_residual_score": "area under the curve after what the record explains is taken out",
-    "auc": "area under the curve (0.5 is guessing)",
+    "allowance_epsilon": "deducted from epsilon for distribution shift that may have been missed",
+    "allowance_mu": "deducted from mu for distribution shift that may have been missed",
+    "auc_of_residual_score": "AUC of the score without what the record alone explains",
+    "auc": "AUC, the area under the ROC curve (0.5 is guessing)",
     "c_lb": "given away by the record alone (c, at least)",
     "combination": "how the replays are combined",
     "combined_epsilon": "epsilon from all replays combined (at least)",
@@ -108,19 +109,20 @@ LABELS = {
     "corrected_log_loss": "log-loss of the corrected proxy",
     "c_plus_epsilon_lb": "given away by record and model together (c + epsilon, at least)",
     "epsilon_tilde": "epsilon less what the record alone gives away (a measurement, not a bound)",
-    "fpr": "non-members accused",
+    "fpr": "false-positive rate",
     "gamma_star": "odds ratio that would explain the finding away (Gamma*)",
     "gdp_equivalent_epsilon": "GDP-equivalent epsilon, if the mechanism is Gaussian; not a bound",
-    "goal": "wealth to reach",
-    "heldout_epsilon": "epsilon of the same audit on held-out records, which the model never saw",
+    "goal": "threshold of the wealth",
+    "heldout_epsilon": "epsilon of the same audit on held-out records",
     "log_loss": "log-loss",
     "lower": "lower value reported",
     "members_kept": "members kept",
-    "negative_control_epsilon": "epsilon of a reference model that never saw the members",
+    "negative_control_epsilon": "epsilon of the negative control (a reference model that "
+    "never saw the members)",
     "nonmembers": "non-members",
     "nonmembers_kept": "non-members kept",
-    "pool_members": "members brought",
-    "pool_nonmembers": "non-members brought",
+    "pool_members": "members in the pool",
+    "pool_nonmembers": "non-members in the pool",
     "point": "value without resampling",
     "proxy_log_loss": "log-loss of the proxy",
     "repetitions_epsilon_mean": "mean of the bounds on epsilon over replays of the coin flips; "
@@ -135,13 +137,13 @@ LABELS = {
     "share_within": "share of the records within the overlap",
     "target_log_loss": "log-loss of the model under audit",
     "tau": "total variation allowed to the proxy (tau)",
-    "known_share": "share that the target may know of the records it speaks of most surely",
+    "known_share": "share that the target may know of the records it is most confident about",
     "shift_proved": "difference between values of training and held-out records, at least",
     "student_explained": "share of what the target says that its student explains",
     "student_learnable_share": "share of the target's surprise that more records would explain",
     "student_unexplained": "share of the target's difference from the proxy left by its student",
     "student_unlearned_epsilon": "what the student has left to learn, in log-odds",
     "student_unlearned_mu": "what the student has left to learn, as a mu",
-    "tpr": "members recognised",
-    "tpr_at_fpr": "members recognised at a share of non-members accused",
+    "tpr": "true-positive rate",
+    "tpr_at_fpr": "true-positive rate at a false-positive rate",
 }

@@ -23,5 +23,5 @@ def balance(trials: Trials, rng: np.random.Generator) -> Trials:
     """The kept trials, with prior log-odds 0; CannotConclude if none is kept."""
     keep = rng.random(len(trials)) < keep_probabilities(trials.truth, trials.prior)
     if not keep.any():
-        raise CannotConclude("Balancing kept no trial: the records give the truths away.")
+        raise CannotConclude("Balancing left no trials: the records alone reveal the truths.")
     return Trials(trials.score[keep], trials.truth[keep], np.zeros(int(keep.sum())))

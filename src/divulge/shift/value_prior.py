@@ -25,14 +25,16 @@ from divulge.types import Array, Index, Progress
 
 EXACT = "the proxy is the distribution of the value given the record"
 BLIND = (
-    "what the target knows of the value beyond its student is memory, but for what the student's "
-    "learning curve allows for: the features carry what the target knows of the population in a "
-    "form that the student learns, and the log-odds of the corrected proxy are right to within c_lb"
+    "what the target knows of the value beyond its student is memorised, except for what the "
+    "student's learning curve allows for: the features carry what the target knows of the "
+    "population in a form that the student learns, and the log-odds of the corrected proxy are "
+    "right to within c_lb"
 )
 HELD_OUT = (
-    "without their values the target would speak of the training records as of the held-out ones, "
-    "or more surely; and given what the record shows, the values of both have one distribution, "
-    "but for records of which the target speaks as of strangers"
+    "without their values the target would answer on the training records as it does on the "
+    "held-out ones, or more confidently; and given what the record shows, the values of both "
+    "have the same distribution, except for records on which the target answers as on records "
+    "it never saw"
 )
 LEAST_EXPLAINED = 0.8
 """Blind claims need a student that explains at least this share of what its target says."""

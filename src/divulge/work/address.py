@@ -15,7 +15,9 @@ def require_reachable(address: str, kind: str, example: str, timeout: float = TI
     """InputError unless something listens at ``[scheme://]host:port``."""
     parts = re.fullmatch(r"(?:[a-z]+://)?\[?([^/\]]+?)\]?:(\d+)", address)
     if parts is None:
-        raise InputError(f"{address!r} is no address of a {kind} cluster. It looks like {example}.")
+        raise InputError(
+            f"{address!r} is not the address of a {kind} cluster. It looks like {example}."
+        )
     try:
         socket.create_connection((parts[1], int(parts[2])), timeout=timeout).close()
     except (OSError, OverflowError) as error:

@@ -46,14 +46,18 @@ class Engine:
 
     def __post_init__(self) -> None:
         known = ", ".join(BACKENDS)
-        require(self.backend in BACKENDS, f"Unknown backend {self.backend!r}. Choose from {known}.")
+        require(
+            self.backend in BACKENDS,
+            f"Unknown execution backend {self.backend!r}. Choose from {known}.",
+        )
         require(
             self.n_jobs == -1 or self.n_jobs >= 1,
             f"n_jobs must be at least 1, or -1 for one per core. Found {self.n_jobs}.",
         )
         require(
             self.address is None or self.backend in ("dask", "ray"),
-            f"The backend {self.backend!r} has no address: choose dask or ray, or leave it out.",
+            f"The execution backend {self.backend!r} has no address: choose dask or ray, or "
+            "leave it out.",
         )
 
     @property

@@ -143,7 +143,7 @@ def compare(workers: Mapping[str, Mapping[str, str]]) -> None:
 def lost(index: int, reason: str) -> WorkersLost:
     """The error when a task has taken too many workers with it."""
     return WorkersLost(
-        f"Workers died {RETRIES + 1} times with task {index} in work ({reason}). It may need more "
-        "memory than there is: use fewer processes at once, or larger workers. Finished pieces are "
-        "kept if there is a cache."
+        f"Workers died {RETRIES + 1} times while running task {index} ({reason}). It may need "
+        "more memory than there is: use fewer processes at once, or larger workers. Finished "
+        "pieces are cached if there is a cache folder."
     )

@@ -326,7 +326,7 @@ def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
     drawn = NoisyLabels(sharp=0.3).sample(4000, np.random.default_rng(8), trained=2000)
     both = pd.DataFrame(columns(drawn))
     result = attribute(both[:2000], label="y", heldout=both[2000:], repeats=1)
-    assert any("less sure of its training records" in r for r in result.verdict.reasons)
+    assert any("less confident on its training records" in r for r in result.verdict.reasons)
 
 
 def test_interpolated_noisy_labels_stay_below_their_epsilon():
@@ -426,7 +426,7 @@ def test_copies_of_a_person_are_pointed_out():
     drawn = NoisyLabels(epsilon=2.0).sample(200, np.random.default_rng(13))
     copies = pd.concat([pd.DataFrame(columns(drawn))] * 4)
     result = attribute(copies, label="y", features="x_*", proxy_exact=True, repeats=1)
-    assert any("copies of one person" in r for r in result.verdict.reasons)
+    assert any("belong to the same person" in r for r in result.verdict.reasons)
     assert result.diagnostics.draw.records_equal_to_another == pytest.approx(0.75)
 
 
@@ -542,9 +542,9 @@ def test_a_proxy_that_saw_the_training_records_is_flagged():
     rest = columns(fresh)
     rest["p_0"], rest["p_1"] = 0.9 * rest["p_0"] + 0.05, 0.9 * rest["p_1"] + 0.05
     result = attribute(spied, label="y", heldout=rest, repeats=1)
-    assert any("seems to have seen them" in r for r in result.verdict.reasons)
+    assert any("seems to have been trained on them" in r for r in result.verdict.reasons)
     fair = attribute(columns(seen), label="y", heldout=rest, repeats=1)
-    assert not any("seems to have seen them" in r for r in fair.verdict.reasons)
+    assert not any("seems to have been trained on them" in r for r in fair.verdict.reasons)
 
 
 def test_a_value_that_no_held_out_record_has_allows_no_conclusion():
@@ -577,7 +577,7 @@ def broken(**changes):
         ),
         (broken(p_0=np.full(500, -0.1)), {}, "'p_0' of the table must hold probabilities"),
         (broken(p_0=np.full(500, np.nan)), {}, "'p_0' of the table must be finite"),
-        (broken(y=["0"] * 499 + ["7"]), {}, "'7' in row 499, which is none of the classes"),
+        (broken(y=["0"] * 499 + ["7"]), {}, "'7' in row 499, which is not one of the classes"),
         (broken(y=["0"] * 500), {}, "one value only"),
         (broken(), {"label": "z"}, "has no column 'z'"),
         (broken(), {"label": None}, "Name the label column"),
@@ -585,8 +585,8 @@ def broken(**changes):
         (broken(), {"proxy": "r_"}, "There is no proxy"),
         (broken(), {"proxy": "p_"}, "one model"),
         (broken(), {"tau": 1.5}, "tau must lie"),
-        (broken(), {"proxy": "r_", "features": "x_*", "tau": 0.1}, "no proxy to vouch for"),
-        (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to vouch for"),
+        (broken(), {"proxy": "r_", "features": "x_*", "tau": 0.1}, "no proxy to treat as exact"),
+        (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to treat as exact"),
         (broken(q_0=np.ones(500), q_1=np.zeros(500)), {"proxy_exact": True}, "cannot be exact"),
         (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
         (broken(), {"attack": "loss"}, "Unknown attack"),

@@ -156,7 +156,7 @@ def test_records_that_stand_in_the_reference_are_counted():
     both = {k: [*DATA[k][:7], *REFERENCE[k]] for k in DATA}
     result = leakage(DATA, reference=both, features="x_*", id="key")
     assert result.diagnostics.covariance.shared_with_reference == 7
-    assert "7 of the records also stand in the reference" in result.verdict.reasons[-1]
+    assert "7 of the records are also in the reference" in result.verdict.reasons[-1]
     clean = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
     assert clean.diagnostics.covariance.shared_with_reference == 0
 

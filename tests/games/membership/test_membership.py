@@ -250,5 +250,5 @@ def test_one_table_or_two():
         membership(members=table(), score="loss")
     with pytest.raises(InputError, match="has no column 'loss'"):
         membership({k: v for k, v in table().items() if k != "loss"})
-    with pytest.raises(InputError, match="An attack asks a model"):
+    with pytest.raises(InputError, match="An attack needs a model"):
         membership(table(), attack="loss")

@@ -35,7 +35,7 @@ def test_a_control_that_speaks_vetoes_whatever_the_direct_comparison_says():
 def test_a_finding_that_real_nonmembers_do_not_confirm_is_refused():
     silent = found(0.0)
     assert Control(silent, found(0.1), 0.05).refusal() is None
-    assert "are not told from" in Control(silent, found(0.0004), 0.05).refusal()
+    assert "cannot be told from" in Control(silent, found(0.0004), 0.05).refusal()
     blind = found(0.0, status="cannot conclude")
     assert "could not be compared" in Control(silent, blind, 0.05).refusal()
 

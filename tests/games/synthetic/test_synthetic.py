@@ -254,7 +254,7 @@ def test_stages_are_told():
         generator=Known(),
         progress=lambda stage, done, total: told.append(stage),
     )
-    for word in ("generating", "asking the target", "helpers", "baseline and attack"):
+    for word in ("generating", "querying the target", "helpers", "baseline and attack"):
         assert any(word in stage for stage in told), word
 
 

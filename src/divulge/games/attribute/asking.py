@@ -137,7 +137,7 @@ def posed(
     require(
         protected in inputs,
         f"The target does not read the column {protected!r}: name it among the features, or give "
-        "its posterior as probability columns.",
+        "its probabilities as columns.",
     )
     answers = [
         np.concatenate([_likelihood(model, s, inputs, label, protected, v) for s in sources])

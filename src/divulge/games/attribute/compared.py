@@ -115,7 +115,9 @@ def _membership(
                 auc=measures.auc(score, truth),
                 epsilon=found.get("epsilon", 0.0),
                 mu=found.get("mu", 0.0),
-                note="membership, not the value; held-out records as non-members, assumed alike",
+                note=(
+                    "membership, not the value; held-out records as non-members, assuming no shift"
+                ),
             )
         )
     return out

@@ -223,8 +223,8 @@ def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
     return (
         f"The target tells values apart, but its student explains only {priors.explained:.0%} of "
         f"what it says (at least {value_prior.LEAST_EXPLAINED:.0%} are needed): a target that "
-        "knows the population in a way that no student learns looks like one that remembers. Give "
-        "held-out records with the target's probabilities, which tell the two apart."
+        "knows the population in a way that no student learns looks like one that memorised its "
+        "records. Held-out records with the target's probabilities would tell the two apart."
     )
 
 
@@ -252,12 +252,12 @@ def _reasons(
         )
         reasons.append(
             f"{given} carry all that the target knows, and {aside}: a target that knows the "
-            "population better than the proxy could look like one that remembers."
+            "population better than the proxy could look like one that memorised its records."
         )
     if repeated_share > _MOST_REPEATED:
         reasons.append(
             f"{repeated_share:.1%} of the records equal another one in everything that is known "
-            "of them: if these are copies of one person, their values are not independent."
+            "of them: if these belong to the same person, their values are not independent."
         )
     if gamma_star is not None and gamma_star < ROBUST_ODDS:
         reasons.append(
@@ -268,8 +268,8 @@ def _reasons(
         reasons.append(context.records.overlap)
     if priors.c_lb:
         reasons.append(
-            f"A baseline that does not see the model beats the corrected proxy by "
-            f"{rounding.short(priors.c_lb)} in log-odds: some error of the proxy is left."
+            "A baseline that does not see the model beats the corrected proxy by "
+            f"{rounding.short(priors.c_lb)} in log-odds: some error of the proxy remains."
         )
     return reasons + warnings
 

@@ -75,8 +75,8 @@ def attribute(
     set, with the same columns, on which the correction of the proxy is then fitted.
 
     ``attack`` is ``llr`` (log-likelihood ratio) or ``published``, with ``power``; ``repeats`` is
-    how often the coins are flipped anew. The proxy's error is corrected unless it is vouched
-    for (``proxy_exact``) or bounded in total variation (``tau``). The headline bounds hold
+    the number of replays of the coin flips. The proxy's error is corrected unless it is stated
+    to be exact (``proxy_exact``) or bounded in total variation (``tau``). The headline bounds hold
     together with confidence ``1 - error``.
     """
     require_choice("attack", attack, SCORES)
@@ -97,7 +97,7 @@ def attribute(
     )
     require(
         records.log_proxy is not None or (tau is None and not proxy_exact),
-        f"There is no proxy to vouch for: give columns {proxy}<class> or a proxy model.",
+        f"There is no proxy to treat as exact: give columns {proxy}<class> or a proxy model.",
     )
     with rows_named(records.rows if records.rows is not None else np.arange(records.training)):
         return audit_records(
@@ -213,9 +213,10 @@ def _prepare(
         )
         if priors.shift > value_prior.MOST_SHIFTED:
             raise CannotConclude(
-                "The values of the held-out records do not have the distribution of the training "
-                f"records' values: given what the records show, they are off by {priors.shift:.2f} "
-                "in log-odds at least. Give held-out records from the training records' population."
+                "The values of the held-out records do not have the distribution of the "
+                "training records' values: given what the records show, they differ by at least "
+                f"{priors.shift:.2f} in log-odds. Give held-out records from the training "
+                "records' population."
             )
         priors = value_prior.parted(priors, training)
     else:
@@ -254,7 +255,7 @@ def _require_classes(records: Records) -> None:
         if there == 0 and here >= 0.01 * records.training:
             raise CannotConclude(
                 f"The held-out records have no {records.value!r} of {name!r}, which {here} "
-                "training records have: they cannot be from one population."
+                "training records have: the two cannot be from the same population."
             )
 
 

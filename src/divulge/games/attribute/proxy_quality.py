@@ -58,7 +58,8 @@ def saw_training(records: Records, log_proxy: Array) -> str | None:
     if gap > _SUSPICIOUS_Z * spread and gap > _SUSPICIOUS_SHARE * float(beyond.mean()):
         return (
             f"The proxy's loss is {inside.mean():.3f} on the training records and "
-            f"{beyond.mean():.3f} elsewhere: it seems to have seen them, which hides the leak."
+            f"{beyond.mean():.3f} elsewhere: it seems to have been trained on them, which hides "
+            "the leak."
         )
     return None
 
@@ -75,9 +76,9 @@ def less_sure(records: Records, log_target: Array) -> str | None:
     spread = float(np.sqrt(inside.var() / inside.size + beyond.var() / beyond.size))
     if gap > _SUSPICIOUS_Z * spread:
         return (
-            f"The target is less sure of its training records (entropy {inside.mean():.3f}) than "
-            f"of the held-out ones ({beyond.mean():.3f}): what it knows of the population may "
-            "look like memory."
+            f"The target is less confident on its training records (entropy {inside.mean():.3f}) "
+            f"than on the held-out ones ({beyond.mean():.3f}): what it knows of the population "
+            "may look like memorisation."
         )
     return None
 

@@ -123,18 +123,20 @@ def read_records(
         )
         require(
             np.unique(codes[: len(frame)]).size > 1,
-            f"Column {value!r} of the table has one value only: there is nothing to give away.",
+            f"Column {value!r} of the table has only one value: there is nothing to leak.",
         )
         if found.target is not None and found.proxy is not None:
             same = np.array_equal(found.target, found.proxy[: len(found.target)])
-            require(not same, "Target and proxy give the same probabilities: they are one model.")
+            require(
+                not same, "Target and proxy give the same probabilities: they are the same model."
+            )
         shown = [n for n in names if n != value]
         if protected is not None and label is not None and label not in shown:
             shown.append(label)
         require(
             found.proxy is not None or len(shown) > 0,
-            f"There is no proxy: give columns {proxy}<class>, a proxy model, or the features that "
-            "divulge shall fit one on.",
+            f"There is no proxy: give columns {proxy}<class>, a proxy model, or features on "
+            "which divulge can fit one.",
         )
         whole = found.target is not None and len(found.target) == codes.size
         return Records(
@@ -215,8 +217,8 @@ def _codes(words: Sequence[str], classes: tuple[str, ...], column: str, where: s
         row = int(np.argmax(codes < 0))
         shown = ", ".join(repr(c) for c in classes[:8]) + (", ..." if len(classes) > 8 else "")
         raise InputError(
-            f"Column {column!r} of {where} has {words[row]!r} in row {row}, which is none of the "
-            f"classes {shown} ({int((codes < 0).sum())} of {codes.size} rows)."
+            f"Column {column!r} of {where} has {words[row]!r} in row {row}, which is not one of "
+            f"the classes {shown} ({int((codes < 0).sum())} of {codes.size} rows)."
         )
     return codes
 

@@ -43,8 +43,8 @@ KIND = "divulge canary plan"
 LARGEST = 1 << 30
 """Bytes of a plan: about ten million canaries."""
 WARNING = (
-    "This file holds the truths of the audit: which canaries were included. Keep it, and the seed, "
-    "from everybody who scores or attacks the model until the scores are final."
+    "This file holds the truths of the audit: which canaries were included. Keep it, and the "
+    "seed, secret from everybody who scores or attacks the model until the scores are final."
 )
 LEAST = 20
 """Fewer canaries than this prove nothing."""
@@ -167,8 +167,7 @@ class Plan:
         )
         require(
             data.get("canaries", len(plan)) == len(plan),
-            f"{where} is damaged: it speaks of {data.get('canaries')!r} canaries and has "
-            f"{len(plan)}.",
+            f"{where} is damaged: it states {data.get('canaries')!r} canaries but has {len(plan)}.",
         )
         require_probability("probability", plan.probability)
         plan._check_coins(where)
@@ -211,7 +210,7 @@ def plan(
     deviation of the noise on every column of a mean of ``averaged`` records, by default all of the
     data; for DP-SGD ``sigma c / B`` on a mean of B gradients. Coins and choice follow from ``seed``
     and the data's SHA-256; by default the operating system draws the seed, and the plan
-    keeps it.
+    stores it.
     """
     require_choice("strategy", strategy, STRATEGIES)
     if seed is not None:
@@ -354,7 +353,7 @@ def names_of(frame: Frame, id: str, where: str) -> list[Name]:
 def _name(value: Any) -> Name:
     """Whole numbers as they are, whole floats as numbers, text as text."""
     if isinstance(value, bool):
-        raise TypeError("a boolean is no id")
+        raise TypeError("a boolean is not an id")
     if isinstance(value, int | str):
         return value
     if isinstance(value, float) and value.is_integer():

@@ -99,8 +99,8 @@ def reserve_plan(
     """InputError unless the three files can be written and none of them is an input."""
     if _occupied(plan) and not overwrite:
         raise InputError(
-            f"{plan} exists already, and a model may have been trained by it. Give another name, "
-            "or --overwrite."
+            f"{plan} exists already, and a model may have been trained with it. Give another "
+            "name, or --overwrite."
         )
     named = {"--plan": plan, "--records": records, "--canaries": canaries}
     outputs = [Output(option, Path(p)) for option, p in named.items() if p is not None]
@@ -276,7 +276,7 @@ def _join(
     others = [name for name in names if name not in wanted]
     if others and not ignore_others:
         raise InputError(
-            f"{len(others)} rows of {SCORES} are no canaries of the plan: {key!r} = "
+            f"{len(others)} rows of {SCORES} are not canaries of the plan: {key!r} = "
             f"{_some(others)}. Is it the right plan? If so, remove these rows or give "
             "--ignore-others."
         )

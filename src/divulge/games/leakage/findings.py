@@ -175,7 +175,7 @@ def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Ve
     reasons += _not_normal(read, measured, setting)
     if same:
         reasons.append(
-            f"{same} of the records also stand in the reference: give reference records that are "
+            f"{same} of the records are also in the reference: give reference records that are "
             "not in the data."
         )
     return Verdict(STATUS, False, sentence, tuple(reasons))

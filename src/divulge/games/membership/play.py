@@ -75,9 +75,9 @@ def membership(
     """Audit what a model gives away about its members, with or without distribution shift.
 
     ``data`` is one table with a two-valued ``truth`` column, or ``members`` and ``nonmembers`` are
-    given apart. The ``score`` is one column or several (default: ``loss``). With a ``model``, which
-    is a ``Source``, a fitted object with ``predict_proba``, a callable that returns a loss per row
-    or a place as text, the scores come from ``attack`` (one or several, default: ``loss``);
+    given separately. The ``score`` is one column or several (default: ``loss``). With a ``model``,
+    which is a ``Source``, a fitted object with ``predict_proba``, a callable that returns a loss
+    per row or a place as text, the scores come from ``attack`` (one or several, default: ``loss``);
     ``label`` is the column that the model predicts from the features, ``text`` the one that a model
     of texts reads. ``features`` are what the record alone shows, and what the correction for shift
     is fitted on; ``propensity`` names a column with known probabilities of membership instead.
@@ -88,10 +88,9 @@ def membership(
     at random by the seed; by default all, or with features as many as fit in memory (``AT_MOST`` in
     ``read.py``). With several ``seeds`` the trials are drawn by ``seed``, ``seed + 1``, ..., and
     what all draws prove together is stated, with their spread; the control, the bootstrap and the
-    charts are then those of the first. The headline bounds hold together
-    with confidence ``1 - error``. The resamples of the ``bootstrap`` are done by ``n_jobs``
-    processes, ``backend`` and ``address`` (``divulge.work.Engine``), and kept in the folder
-    ``cache``.
+    charts are then those of the first. The headline bounds hold together with confidence ``1 -
+    error``. The resamples of the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and
+    ``address`` (``divulge.work.Engine``), and cached in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
     rule = Rule(
@@ -101,7 +100,7 @@ def membership(
     require(bootstrap >= 0, f"bootstrap must be at least 0. Found {bootstrap}.")
     require(
         bootstrap == 0 or propensity is None,
-        "The bootstrap fits the propensity anew on every resample, and a known propensity is not "
+        "The bootstrap refits the propensity on every resample, and a known propensity is not "
         "fitted: leave out bootstrap, or propensity.",
     )
     pools = read_pools(

@@ -78,7 +78,7 @@ def read_pools(
     given = [source is not None for source in (table, members, nonmembers)]
     require(
         given in ([True, False, False], [False, True, True]),
-        "Give one table with a truth column, or members and nonmembers apart.",
+        "Give one table with a truth column, or members and nonmembers separately.",
     )
     apart = table is None
     where = "the two tables" if apart else "the table"
@@ -309,7 +309,7 @@ def _encoded(
     """Features of the pools, and of held-out records if any, encoded together."""
     if heldout is None:
         return encode(frame, names, where), None
-    require(len(names) > 0, "Held-out records serve the propensity: name the features.")
+    require(len(names) > 0, "Held-out records are used to fit the propensity: name the features.")
     further = heldout.frame
     tables.require_columns(further, [truth, *names], heldout.where)
     truths = tables.truths(further, truth, heldout.where).astype(float)

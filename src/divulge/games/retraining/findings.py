@@ -98,7 +98,7 @@ def predictive(
     sizes = np.maximum(np.round(table[:, 1::2]), 1).astype(np.int64)
     simulated_x = rng.binomial(sizes[:, 0], np.clip(x, 0.0, 1.0)) / sizes[:, 0]
     simulated_y = rng.binomial(sizes[:, 1], np.clip(y, 0.0, 1.0)) / sizes[:, 1]
-    names = ("false positive rate", "false negative rate")
+    names = ("false-positive rate", "false-negative rate")
     replicated = dict(zip(names, _below(simulated_x, simulated_y), strict=True))
     seen_x, seen_y = table[:, 0] / table[:, 1], table[:, 2] / table[:, 3]
     observed = dict(zip(names, _below(seen_x, seen_y), strict=True))
@@ -161,15 +161,16 @@ def verdict(
         )
     if len(counts.pooled) == 1 and found.strength is not None:
         reasons.append(
-            "There is one attack only: its strength is not identified, so the posterior of the "
-            "strength is close to its prior, and that of epsilon rests on it."
+            "There is only one attack: its strength is not identified, so the posterior of the "
+            "strength is close to its prior, and the posterior of epsilon depends on that prior."
         )
     modes = found.hdr(level)
     if len(modes) > 1:
         parts = " and ".join(f"{a:.3g} to {b:.3g}" for a, b in modes)
         reasons.append(
             "The posterior of epsilon has more than one mode: its highest-density region is "
-            f"{parts}. One interval from quantiles bridges what lies between."
+            f"{parts}. A single credible interval from quantiles also covers the gap between "
+            "them."
         )
     odd = [c.statistic for c in checks if c.probability < SURPRISING]
     if odd and not correlated:

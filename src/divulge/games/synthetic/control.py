@@ -33,8 +33,8 @@ DIRECT_SHARE, FOUND_SHARE, MISSED_SHARE = 0.5, 0.25, 0.25
 """Shares of the error: of the direct comparison, of members against generated records, and of a
 control that misses what lies within its sight."""
 ALIKE = (
-    "the real non-members are drawn like the members, and what the audit mistakes for a leak is "
-    "within the sight of the control, which was deducted"
+    "the real non-members have the distribution of the members, and what the audit mistakes for "
+    "a leak is within the detection limit of the negative control, which was deducted"
 )
 _STEP, _LARGEST = 0.01, 20.0
 
@@ -105,15 +105,15 @@ class Control:
         """Why a finding is not called a leak, or None if real non-members speak for it."""
         if self.speaks:
             return (
-                "the same audit finds something against real non-members, whom the model never "
-                "saw, so it mistakes knowledge of the population for memory."
+                "the same audit finds something on real non-members, which the model was not "
+                "trained on, so it mistakes knowledge of the population for memorisation."
             )
         if self.confirms:
             return None
         failed = self.direct.verdict.status == "cannot conclude"
-        compared = "could not be compared with" if failed else "are not told from"
+        compared = "could not be compared with" if failed else "cannot be told from"
         return (
-            f"the finding is not confirmed, for members {compared} real non-members. It may be "
+            f"the finding is not confirmed: members {compared} real non-members. It may be "
             "knowledge of the population, or there are too few real non-members."
         )
 

@@ -258,7 +258,7 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
     if control is None:
         out.append(
             "A model that knows the population better than the generator and the helpers would "
-            "look the same; real non-members (--nonmembers) would tell."
+            "look the same; real non-members (--nonmembers) would tell the two apart."
         )
     elif control.speaks:
         out.append(
@@ -269,8 +269,8 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
         )
     elif control.direct.measurements.get("c_lb"):
         out.append(
-            "Members and real non-members differ by more than their columns explain: a baseline "
-            "that does not see the model tells them apart."
+            "Members and real non-members differ by more than their columns explain: a blind "
+            "baseline, which does not see the model, tells them apart."
         )
     if material.helper == "none":
         out.append(
@@ -310,12 +310,14 @@ def _comparison(measurements: dict[str, Any], beyond: Result) -> tuple[Compared,
     proved = max((b.value for b in beyond.headline() if b.delta == 0.0), default=0.0)
     figures = {
         "PANORAMIA (a measurement)": measurements["epsilon_tilde"],
-        "generated records, weighed one by one, at delta 0": floor_to(proved, 6),
-        "members against real non-members, weighed one by one": measurements.get("direct_epsilon"),
-        "RM;RN: the same attack on real non-members, taken to be alike": measurements[
+        "generated records, propensity per record, at delta 0": floor_to(proved, 6),
+        "members against real non-members, propensity per record": measurements.get(
+            "direct_epsilon"
+        ),
+        "RM;RN: the same attack on real non-members, assuming no shift": measurements[
             "real_nonmembers_epsilon"
         ],
-        "O(1): the loss on real non-members, taken to be alike": measurements["one_run_epsilon"],
+        "O(1): the loss on real non-members, assuming no shift": measurements["one_run_epsilon"],
     }
     known = {name: value for name, value in figures.items() if value is not None}
     return tuple(Compared(attack=name, epsilon=value) for name, value in known.items())

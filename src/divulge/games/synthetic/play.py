@@ -66,17 +66,16 @@ def synthetic(
     The target is a ``model`` (a Source, an object with ``predict_proba`` or a place as text, with a
     ``label``, or a callable that returns a loss per row) or columns with its losses
     (``target_loss``); then ``generated`` must be given, with the same columns. Without
-    ``generated`` the named ``generator`` learns from a part of the members; ``drop_poor`` is
-    the share of its samples that a filter may remove as poor. A helper is trained on generated
-    records where there is a label; ``helper_loss`` names columns with the losses of the user's
-    own. ``nonmembers`` are real ones: against generated records they must look like members to
-    no audit, and members must be told from them too before a leak is claimed (``control.py``).
-    ``rule`` says which levels of recall are tried: a fixed ``grid``, or ``all`` of them as
-    published. ``gamma`` is the mass on which the generator may fail to be close. ``repeats``
-    draws splits and coins anew. ``n_jobs``, ``backend`` and ``address`` say who trains the
-    generator and the helpers and plays the contests (``divulge.work.Engine``). What is finished
-    is kept in the folder ``cache``; a model without content to name it by, such as a server's,
-    only under a ``cache_key``.
+    ``generated`` the named ``generator`` learns from a part of the members; ``drop_poor`` is the
+    share of its samples that a filter may remove as low-quality. A helper is trained on generated
+    records where there is a label; ``helper_loss`` names columns with the losses of the user's own.
+    ``nonmembers`` are real ones: against generated records they must look like members to no audit,
+    and members must be told from them too before a leak is claimed (``control.py``). ``rule`` says
+    which levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma``
+    is the mass on which the generator may fail to be close. ``repeats`` draws new splits and coins.
+    ``n_jobs``, ``backend`` and ``address`` say who trains the generator and the helpers and plays
+    the contests (``divulge.work.Engine``). What is finished is cached in the folder ``cache``; a
+    model without content to name it by, such as a server's, only under a ``cache_key``.
     """
     engine = Engine(backend, n_jobs, address)
     require_probability("gamma", gamma, zero=True)

@@ -176,7 +176,7 @@ def gather(
         fewest = max(fewest, LEAST_TAUGHT / share) if teaches else fewest
         parts = "a generator, " if generated is None else "helpers, " if helps else ""
         raise CannotConclude(
-            f"{len(members)} members are too few to be split between {parts}a baseline, an attack "
+            f"{len(members)} members are too few to be split among {parts}a baseline, an attack "
             f"and a test: at least {int(np.ceil(fewest))} are needed."
         )
     training_records = members[np.sort(taught)].select(*columns.record)
@@ -227,7 +227,7 @@ def gather(
     elif helps:
         kind = estimator(model)
         fresh, name = same_kind(kind, work.seed)
-        stage = f"teaching two helpers ({name})"
+        stage = f"training two helpers ({name})"
         work.say(stage)
         named = hasattr(kind, "feature_names_in_")
         teach = Teach(
@@ -298,7 +298,7 @@ def _target(
 ) -> Array:
     if model is None:
         return _loss_columns(played, columns.target)
-    work.say("asking the target")
+    work.say("querying the target")
 
     def ask() -> dict[str, Array]:
         where = "the records"
