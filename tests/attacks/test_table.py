@@ -122,7 +122,7 @@ def test_members_apart_become_a_column(table, model, tmp_path):
     assert column(read, "member").sum() == 300
     result = divulge.membership(out, score="loss")
     assert result.verdict.status == "leak"
-    with pytest.raises(InputError, match="yet there is a column 'member'"):
+    with pytest.raises(InputError, match="already a column 'member'"):
         divulge.score(members=table, nonmembers=table, model=model, **WANTED)
 
 
@@ -158,7 +158,7 @@ def test_a_second_run_asks_nothing_again(table, model, tmp_path):
 
 
 def test_a_model_without_a_name_cannot_be_kept(table, model, tmp_path):
-    with pytest.raises(InputError, match="cannot be named"):
+    with pytest.raises(InputError, match="cannot be identified"):
         divulge.score(
             table, model=Counting(model, tmp_path / "log"), cache=tmp_path, attack="loss", **WANTED
         )

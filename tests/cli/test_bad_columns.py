@@ -230,7 +230,7 @@ def attribute(name: str, columns: Mapping[str, Any], says: str, *more: str) -> C
 LABELS = small.ATTRIBUTE
 NO_PROXY = {k: v for k, v in LABELS.items() if not k.startswith("q_")}
 PROBABILITIES = [
-    attribute("one class", {**LABELS, "y": [1] * ROWS}, "one value only"),
+    attribute("one class", {**LABELS, "y": [1] * ROWS}, "only one value"),
     attribute("a class without a column", changed(LABELS, "y", 2), "'2' in row 3"),
     attribute("a missing label", changed(LABELS, "y", None), "1 missing values"),
     attribute("a sum of 1.5", changed(LABELS, "p_1", 1.0), "must sum to 1"),
@@ -245,7 +245,8 @@ PROBABILITIES = [
     attribute("no probabilities", {"y": LABELS["y"], "x": LABELS["x"]}, "has no column 'p_0'"),
     attribute("a proxy that is the target", {**LABELS, "q_0": [0.25] * ROWS, "q_1": [0.75] * ROWS},
               "they are the same model"),
-    attribute("an exact proxy that is missing", NO_PROXY, "no proxy to treat as exact", "--proxy-exact"),
+    attribute("an exact proxy that is missing", NO_PROXY, "no proxy to treat as exact",
+              "--proxy-exact"),
     attribute("bins of words", {**LABELS, "w": ["a", "b"] * 30}, "must hold numbers",
               "--protected", "w", "--bins", "3"),
     attribute("bins of one value", {**LABELS, "w": [1.0] * ROWS}, "too few distinct values",

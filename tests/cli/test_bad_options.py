@@ -61,7 +61,7 @@ ONE_COMMAND = {
         ("--estimator", ("magic",), "Unknown estimator"),
         ("--calibration", ("magic",), "Unknown calibration"),
         ("--combine", ("magic",), "Unknown combine"),
-        ("--attack", ("loss",), "asks a model"),
+        ("--attack", ("loss",), "needs a model"),
         ("--truth", ("nobody",), "has no column 'nobody'"),
         ("--truth", ("loss", "word"), "must have two values"),
         ("--members", ("members.csv",), "Give one table"),

@@ -40,7 +40,7 @@ def raising(monkeypatch, error: BaseException) -> None:
         (MemoryError(), 2, "not enough memory"),
         (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
         (PermissionError(errno.EACCES, "Permission denied", "a.csv"), 2, "denied: a.csv"),
-        (KeyboardInterrupt(), 130, "interrupted. Nothing was kept"),
+        (KeyboardInterrupt(), 130, "interrupted. Nothing was cached"),
     ],
 )
 def test_every_error_is_one_line(monkeypatch, error, code, words):
@@ -105,13 +105,13 @@ def test_help_is_help(words):
 def test_what_is_kept_is_said_of_the_folder_at_hand(tmp_path):
     kept = tmp_path / "kept"
     said = failures.interrupted({"cache": kept, "no_cache": False})
-    assert "Nothing was kept" in said
+    assert "Nothing was cached" in said
     assert "--cache" in said
     kept.mkdir()
     (kept / "a.piece").write_text("x")
     said = failures.interrupted({"cache": kept, "no_cache": False})
     assert f"Finished pieces are cached in {kept}; the same command resumes" in said
-    assert "Nothing was kept" in failures.interrupted({"cache": kept, "no_cache": True})
+    assert "Nothing was cached" in failures.interrupted({"cache": kept, "no_cache": True})
     assert "--cache" not in failures.interrupted({})
 
 
@@ -134,7 +134,9 @@ def test_ctrl_c_in_the_midst_of_work_says_how_to_go_on(tmp_path):
     assert work.returncode == 130, err
     assert out == ""
     assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("divulge: interrupted. Finished pieces are kept in kept")
+    assert err.splitlines()[-1].startswith(
+        "divulge: interrupted. Finished pieces are cached in kept"
+    )
 
 
 def test_nobody_reading_is_no_finding():

@@ -46,8 +46,8 @@ def test_an_old_name_works_and_is_said_to_be_old(tmp_path):
     new = (*small.LEAKAGE_COMMAND, "--table", "new.csv", "--out", "new.json")
     first, second = run(*old, cwd=tmp_path), run(*new, cwd=tmp_path)
     assert first.returncode == second.returncode == 0
-    assert "divulge: --out is --table now" in first.stderr
-    assert "divulge: --result is --out now" in first.stderr
+    assert "divulge: --out is now --table" in first.stderr
+    assert "divulge: --result is now --out" in first.stderr
     assert "now" not in second.stderr
     assert first.stdout == second.stdout
     assert (tmp_path / "old.csv").read_bytes() == (tmp_path / "new.csv").read_bytes()

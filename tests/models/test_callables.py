@@ -56,7 +56,7 @@ def test_a_module_in_the_current_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("own_models:absent", "nothing named 'absent'"),
+        ("own_models:absent", "no attribute 'absent'"),
         ("no_such_module:f", "no module 'no_such_module'"),
         ("own_models:NUMBER", "object with predict_proba or a callable"),
         ("broken_module:f", "Cannot import broken_module: ZeroDivisionError"),

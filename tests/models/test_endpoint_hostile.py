@@ -100,7 +100,7 @@ SCENARIOS = {
     ),
     "endless headers": (
         sends(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"a" * 60000 + b"\r\n", times=2000),
-        "bytes|proper HTTP",
+        "bytes|valid HTTP",
     ),
     "one endless header": (
         sends(b"HTTP/1.1 200 OK\r\nX: ", b"a" * 65536, times=2000),
@@ -185,7 +185,7 @@ SCENARIOS = {
     "another address": (echoes("go to https://h/p?token=other#part now"), "go to https://h/p now"),
     "key as a type": (whole(b"x", f"text/{KEY}"), r"\*\*\*"),
     "key as a column": (text({"predictions": [{KEY: 1}, {"b": 1}]}), r"\*\*\*"),
-    "key for a status line": (sends(f"{KEY}\r\n\r\n".encode()), "proper HTTP"),
+    "key for a status line": (sends(f"{KEY}\r\n\r\n".encode()), "valid HTTP"),
 }
 
 

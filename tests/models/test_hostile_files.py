@@ -174,7 +174,7 @@ def test_a_rehearsal_comes_to_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(rehearsal, "SECONDS", 1.0)
     place = tmp_path / "model.own"
     place.write_text("loop")
-    with pytest.raises(InputError, match="did not come to an end"):
+    with pytest.raises(InputError, match="did not finish"):
         rehearsal.rehearse("own_native", place)
 
 
@@ -215,10 +215,10 @@ SKOPS = {
         lambda: zipped(schema_json=b"{}", **{f"x{k}_npz": matryoshka(1) for k in range(3)}),
         "claims to unpack to",
     ),
-    "laughs": (lambda: zipped(schema_json=laughing(60)), "mention each other so often"),
+    "laughs": (lambda: zipped(schema_json=laughing(60)), "refer to each other so often"),
     "circle": (
         lambda: zipped(schema_json=json.dumps(listed(0, [listed(1, [listed(0, [])])]))),
-        "or in a circle",
+        "or in a cycle",
     ),
     "words": (lambda: zipped(schema_json=b"[" + b"[]," * (3 << 20) + b"[]]"), "its description"),
     "deep": (lambda: zipped(schema_json=b"[" * 100_000 + b"]" * 100_000), "RecursionError"),

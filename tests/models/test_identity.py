@@ -174,7 +174,7 @@ def test_the_class_of_weights_is_part_of_their_name(folder):
 
 
 def test_what_has_no_source_is_not_kept():
-    assert "no source" in unnamed(Source("math:sqrt"))
+    assert "source code of math:sqrt was not found" in unnamed(Source("math:sqrt"))
     assert "serves may change" in unnamed(Source("https://h/v1?k=1"))
     assert "?" not in unnamed(Source("https://h/v1?k=1"))
     assert unnamed(LogisticRegression()) is None

@@ -101,5 +101,5 @@ def test_other_objectives_are_refused(tmp_path, objective):
 
 def test_other_text_is_refused(tmp_path):
     (tmp_path / "model.txt").write_text("Dear auditor,")
-    with pytest.raises(InputError, match="no LightGBM model"):
+    with pytest.raises(InputError, match="is not a LightGBM model"):
         load(tmp_path / "model.txt")

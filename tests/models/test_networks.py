@@ -122,7 +122,7 @@ def test_weights_and_their_class(tmp_path, network):
     [
         ({}, "name the class"),
         ({"class_name": "own_network"}, "module:name"),
-        ({"class_name": "own_network:Absent"}, "nothing named 'Absent'"),
+        ({"class_name": "own_network:Absent"}, "no attribute 'Absent'"),
         ({"class_name": "no_such_module:Small"}, "no module 'no_such_module'"),
         ({"class_name": "json:JSONDecoder"}, "must be a class of torch modules"),
         ({"class_name": "own_network:Small", "class_arguments": "{"}, "not JSON"),

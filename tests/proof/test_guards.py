@@ -90,7 +90,7 @@ def test_what_is_wrong_with_the_propensities_is_said():
     result = membership(drawn(ROWS), score="score", features="x_*", propensity="half")
     assert result.verdict.status == "cannot conclude"
     assert "given propensities do not account" in result.verdict.reasons[0]
-    assert "proved by a baseline" in result.verdict.reasons[0]
+    assert "proved by a blind baseline" in result.verdict.reasons[0]
 
 
 def test_a_handful_of_held_out_records_cannot_teach():
@@ -140,4 +140,4 @@ def test_the_control_has_the_same_source(monkeypatch):
     )
     assert tried[0].log_odds is not None
     assert not result.verdict.robust
-    assert "negative control could not be tried. It is too small." in result.verdict.reasons[-1]
+    assert "negative control could not be run. It is too small." in result.verdict.reasons[-1]

@@ -169,11 +169,11 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
     ("chart", "words"),
     [
         ("balance", [HOSTILE[0], "before", "after"]),
-        ("roc", ["curve", "proven", "recognised"]),
+        ("roc", ["curve", "proven", "true-positive rate"]),
         ("overlap-before", ["group", "members", "records"]),
         ("wealth", ["trial", "wealth"]),
         ("sensitivity", ["gamma", "epsilon"]),
-        ("bootstrap", ["repetitions"]),
+        ("bootstrap", ["resamples"]),
         ("calibration", ["model", "predicted", "observed", "records"]),
         ("log-loss", ["model", "log-loss"]),
         ("tau", ["bound on", "tau", "at least"]),

@@ -71,7 +71,7 @@ def test_synthetic_says_its_figures_once() -> None:
 
 def test_leakage_shows_each_figure_once() -> None:
     said = result_text(sample("leakage"), 100)
-    for phrase in ("Over the records", "power at FPR 0.01", "Most exposed", "keeps"):
+    for phrase in ("Over the records", "power at FPR 0.01", "Most exposed", "retains"):
         assert said.count(phrase) == 1
     far = {"median": 1.0, "p90": 2.0, "p99": 3.0, "largest": None}
     held = {"epsilon_at_1e-05": far, "exact_epsilon_at_1e-05": {**far, "largest": "infinite"}}

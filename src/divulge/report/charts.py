@@ -157,7 +157,7 @@ def roc(diagnostics: Diagnostics, words: Words) -> Drawing | None:
 
 
 def roc_low(diagnostics: Diagnostics, words: Words) -> Drawing | None:
-    """The same with logarithmic axes, where few are wrongly accused."""
+    """The same with logarithmic axes, where false positives are few."""
     scale = alt.Scale(type="log", domain=[1e-3, 1], clamp=True)
     return _roc(diagnostics, words, 1e-3, scale, axis("~%", values=[0.001, 0.01, 0.1, 1]))
 

@@ -193,7 +193,7 @@ def test_a_blind_finding_whose_student_does_not_follow_is_undecided():
     assert result.verdict.status == "cannot conclude"
     assert not result.headline()
     assert "its student explains only" in result.verdict.reasons[0]
-    assert "Give held-out records" in result.verdict.reasons[0]
+    assert "Held-out records with" in result.verdict.reasons[0]
     assert "no held-out records were given" in result.verdict.reasons[1]
     assert values(result, "prior")[("epsilon", 0.0)] > 0.5  # there to be read, not claimed
 
@@ -578,12 +578,12 @@ def broken(**changes):
         (broken(p_0=np.full(500, -0.1)), {}, "'p_0' of the table must hold probabilities"),
         (broken(p_0=np.full(500, np.nan)), {}, "'p_0' of the table must be finite"),
         (broken(y=["0"] * 499 + ["7"]), {}, "'7' in row 499, which is not one of the classes"),
-        (broken(y=["0"] * 500), {}, "one value only"),
+        (broken(y=["0"] * 500), {}, "only one value"),
         (broken(), {"label": "z"}, "has no column 'z'"),
         (broken(), {"label": None}, "Name the label column"),
         (broken(), {"target": "r_"}, "has no column 'r_0'"),
         (broken(), {"proxy": "r_"}, "There is no proxy"),
-        (broken(), {"proxy": "p_"}, "one model"),
+        (broken(), {"proxy": "p_"}, "the same model"),
         (broken(), {"tau": 1.5}, "tau must lie"),
         (broken(), {"proxy": "r_", "features": "x_*", "tau": 0.1}, "no proxy to treat as exact"),
         (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to treat as exact"),

@@ -246,7 +246,7 @@ def test_the_order_of_the_rows_plays_no_part(data):
     [
         (lambda t: t.iloc[:-3], {}, "3 of 50 canaries have no score"),
         (lambda t: pd.concat([t, t.iloc[:1]]), {}, "twice"),
-        (lambda t: pd.concat([t, t.iloc[:1].assign(key="new")]), {}, "no canaries of the plan"),
+        (lambda t: pd.concat([t, t.iloc[:1].assign(key="new")]), {}, "not canaries of the plan"),
         (lambda t: t.assign(loss=np.where(t.loss > t.loss.median(), np.inf, 0.0)), {}, "finite"),
         (lambda t: t.assign(loss=None), {}, "numbers"),
         (lambda t: t.assign(key=range(50)), {}, "the plan's ids are text, those of the scores num"),
