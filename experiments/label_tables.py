@@ -38,7 +38,7 @@ from label_privacy import SWEEP, Published, converted, summary
 from divulge import demo
 from divulge.data.features import Features
 from divulge.errors import DivulgeError, InputError, MissingExtra, require
-from divulge.games.attribute.play import REPETITIONS, audit_records
+from divulge.games.attribute.play import REPEATS, audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import (
     LaplaceLabels,
@@ -224,7 +224,7 @@ def audit(data: Data, p: Array, q: Array, *, held_out: bool) -> Result:
         heldout_target=held_out,
     )
     return audit_records(
-        records, Rule((DELTA,), repetitions=REPETITIONS), seed=data.seed, compare=held_out
+        records, Rule((DELTA,), repetitions=REPEATS), seed=data.seed, compare=held_out
     )
 
 

@@ -34,7 +34,7 @@ from scipy.special import ndtri
 from scipy.stats import ks_2samp
 
 from divulge.attacks.means import standardised
-from divulge.crosschecks.per_datum import Bernoulli, Mean, Simulated, play
+from divulge.crosschecks.per_datum import Bernoulli, Mean, SimulatedGame, play
 from divulge.exposure import exposed
 from divulge.exposure.covariance import Covariance, known
 from divulge.exposure.exposed import Release
@@ -70,7 +70,7 @@ class Curve:
     label: str
     release: Release
     leakage: float
-    played: Simulated
+    played: SimulatedGame
     """Standardised scores, which order outcomes as the likelihood ratio does."""
 
 
@@ -113,7 +113,7 @@ def curve(
     length = math.sqrt(float(noisy.mahalanobis(target)) / release.behind)
     score = noisy.inner(means - there.p, target - there.p) / length
     m = float(exposed.leakage_scores(target, model, release))
-    return Curve(panel, label, release, m, Simulated(score, inside))
+    return Curve(panel, label, release, m, SimulatedGame(score, inside))
 
 
 def play_all(there: World, rng: np.random.Generator) -> list[Curve]:

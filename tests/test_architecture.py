@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import divulge
+from divulge.games import registry
 
 SOURCE = Path(divulge.__file__).parent
 # A room may import from rooms of a smaller number only, or from itself.
@@ -112,3 +113,30 @@ def test_import_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_name_has_one_meaning():
+    """Classes of one name, and files of one name that are not a room's usual part."""
+    usual = {"__init__", "base", "read", "play", "findings", "registry", "same_records", "demo"}
+    usual |= {game.name for game in registry.BUILT_IN} | {"counting"}
+    stems: dict[str, list[str]] = {}
+    classes: dict[str, list[str]] = {}
+    for path in modules():
+        stems.setdefault(path.stem, []).append(str(path.relative_to(SOURCE)))
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.setdefault(node.name, []).append(path.stem)
+    assert {n: p for n, p in classes.items() if len(p) > 1} == {}
+    assert {s: p for s, p in stems.items() if len(p) > 1 and s not in usual} == {}
+
+
+def test_nobody_asks_which_game_it_is():
+    """What differs from game to game comes from the registry, not from comparing names."""
+    names = {game.name for game in registry.BUILT_IN}
+    for path in modules():
+        if room(path) not in ("report", "cli", "claims", "result"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                values = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+                assert not names & {v for v in values if isinstance(v, str)}, path

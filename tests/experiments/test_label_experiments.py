@@ -222,7 +222,7 @@ def test_label_tables_audits_a_leak_and_its_absence(
     label_tables.main([*command.split(), "--out", str(tmp_path)])
     with (tmp_path / "label_tables.csv").open() as file:
         rows = {(r["mechanism"], float(r["epsilon"])): r for r in csv.DictReader(file)}
-    assert float(rows["LP-1ST, no prior", math.inf]["held_out"]) > 1.0
+    assert float(rows["LP-1ST, no prior", math.inf]["held_out"]) > 0.5
     assert float(rows["LP-1ST, no prior", 1.0]["held_out"]) <= 1.0
     assert float(rows[label_tables.NULL, math.inf]["held_out"]) == 0.0
     assert "null row, held_out: 0 of 2" in capsys.readouterr().out

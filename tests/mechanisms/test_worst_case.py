@@ -19,14 +19,14 @@ from divulge.errors import InputError
 from divulge.mechanisms.worst_case import worst_case
 
 
-def recursion_p_value(curve: curves.Curve, m: int, r: int, c: int) -> float:
+def recursion_p_value(curve: curves.Curve, m: int, r: int, c: int, k: int = 2) -> float:
     """The smallest error at which the recursion rejects."""
     low, high = 1e-12, 1.0 - 1e-12
-    if not recursion.rejects(curve, m, r, c, error=high):
+    if not recursion.rejects(curve, m, r, c, error=high, candidates=k):
         return 1.0
     for _ in range(60):
         middle = math.sqrt(low * high)
-        if recursion.rejects(curve, m, r, c, error=middle):
+        if recursion.rejects(curve, m, r, c, error=middle, candidates=k):
             high = middle
         else:
             low = middle
@@ -128,3 +128,27 @@ def test_the_price_falls_with_the_reach_of_delta():
     together = choice.price(1_000, 1e-6, 0.05, beside=(1e-6, 1e-5))
     assert together[0] < few[0]
     assert together[1] == few[1]
+
+
+@pytest.mark.parametrize(("m", "r"), [(1, 1), (3, 3), (6, 4), (12, 12), (30, 8)])
+@pytest.mark.parametrize("candidates", [3, 8, 32])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.01), (3.0, 1e-3)])
+def test_line_ups_are_not_below_the_worst_case(m, r, candidates, epsilon, delta):
+    """K - 1 wrong answers to each trial; tight where every guess must be right."""
+    curve = curves.ApproximateDP(epsilon, delta)
+    for c in sorted({max(1, r // 4), (r + 1) // 2, r}):
+        worst = worst_case(m, {r: c}, [(epsilon, delta)], candidates)
+        p = recursion_p_value(curve, m, r, c, candidates)
+        if worst <= 0.5:
+            assert p >= worst * (1 - 1e-6) - 1e-9
+        if c == r and worst > 1e-6:
+            assert p == pytest.approx(worst, rel=0.05)
+
+
+def test_a_line_up_proves_more_than_a_pair():
+    pair = recursion.mu_lower_bound(300, 300, 240)
+    eight = recursion.mu_lower_bound(300, 300, 240, candidates=8)
+    assert eight > 1.5 * pair
+    assert recursion.epsilon_lower_bound(300, 300, 37, 1e-5, candidates=8) == 0.0
+    with pytest.raises(InputError, match="2 candidates"):
+        recursion.mu_lower_bound(10, 10, 10, tau=0.1, candidates=3)

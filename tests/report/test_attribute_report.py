@@ -13,7 +13,7 @@ from sample import sample
 from divulge.report import attribute, html
 from divulge.report.presentation import presentation
 from divulge.result import Diagnostics
-from divulge.result.of_values import Budget, Calibration, Proxy
+from divulge.result.of_values import Budget, CalibrationRecord, Proxy
 
 HELD = sample("attribute").diagnostics
 SECTIONS = {section.key: section for section in presentation("attribute").sections}
@@ -81,7 +81,7 @@ def test_calibration_draws_points_with_their_counts() -> None:
 
 
 def test_few_models_are_drawn_and_names_are_kept_apart() -> None:
-    point = Calibration(predicted=0.5, observed=0.4, count=3)
+    point = CalibrationRecord(predicted=0.5, observed=0.4, count=3)
     assert HELD.proxy is not None
     proxy: Proxy = replace(
         HELD.proxy,

@@ -18,7 +18,7 @@ from divulge.report.presentation import presentation
 from divulge.report.section import Section
 from divulge.report.shapes import label, shape
 from divulge.result import Diagnostics, Result, Verdict, floor_to
-from divulge.result.shared import Balance, Sensitivity
+from divulge.result.shared import Balance, SensitivityRecord
 
 SECTIONS = [
     pytest.param(game, section, id=f"{game}-{section.key}")
@@ -89,7 +89,9 @@ def test_a_game_that_is_not_known_is_shown_plainly() -> None:
 
 
 def test_unknown_numbers_are_left_out() -> None:
-    given = Sensitivity(gamma=(0.0, None, 0.2), epsilon=(1.0, 0.9, float("nan")), gamma_star=None)
+    given = SensitivityRecord(
+        gamma=(0.0, None, 0.2), epsilon=(1.0, 0.9, float("nan")), gamma_star=None
+    )
     drawing = charts.sensitivity(Diagnostics(sensitivity=given))
     assert drawing is not None
     rows = [row for rows in drawing.to_dict()["datasets"].values() for row in rows]

@@ -13,7 +13,7 @@ from divulge.bounds import guessing
 from divulge.errors import InputError
 from divulge.mechanisms import Null, RandomisedResponse
 from divulge.selftest.case import Case
-from divulge.selftest.cases import Design
+from divulge.selftest.cases import GameSize
 from divulge.selftest.procedures import PROCEDURES, Procedure
 from divulge.selftest.row import exact_interval
 
@@ -53,20 +53,20 @@ def error_of_8_percent(trials, mechanism, error, rng):
 
 
 def test_an_uncorrected_sweep_is_caught():
-    case = broken(sweep_uncorrected, Null(), Design(1000))
+    case = broken(sweep_uncorrected, Null(), GameSize(1000))
     (row,) = selftest.run([case], repetitions=150)
     assert not row.holds
 
 
 def test_a_missing_prior_is_caught():
-    case = broken(without_prior, Null(), Design(1000, members=0.6), None)
+    case = broken(without_prior, Null(), GameSize(1000, members=0.6), None)
     (row,) = selftest.run([case], repetitions=50)
     assert row.rate > 0.9
     assert not row.holds
 
 
 def test_eight_percent_is_told_from_five():
-    case = broken(error_of_8_percent, RandomisedResponse(1.0), Design(2000))
+    case = broken(error_of_8_percent, RandomisedResponse(1.0), GameSize(2000))
     (row,) = selftest.run([case], repetitions=4000)
     assert not row.holds
 

@@ -145,14 +145,18 @@ def rejects(
     correct: int,
     error: float,
     tau: float,
+    others: float = 1.0,
 ) -> bool:
-    """One run of the f-DP recursion: can ``correct`` of ``guesses`` happen with prob. > error?"""
+    """One run of the f-DP recursion: can ``correct`` of ``guesses`` happen with prob. > error?
+
+    ``others`` is the number of wrong answers to each trial.
+    """
     m, r = float(trials), float(guesses)
     goal = r / m * (1.0 + 1e-9)
     right = error * correct / m
     wrong = error * (r - correct) / m
     for k in range(correct - 1, -1, -1):
-        h = _SHRINK * _inverse(kind, parameter, delta, right) - tau
+        h = _SHRINK * others * _inverse(kind, parameter, delta, right) - tau
         if h <= wrong:
             break  # right stays as it is, and so does h: no further step can change anything
         right += k / (r - k) * (h - wrong)
@@ -174,6 +178,7 @@ def largest_rejected(
     floor: float,
     tolerance: float,
     offset: float,
+    others: float = 1.0,
 ) -> float:
     """Bisection for the largest rejected parameter above ``floor``; -1 if floor is not rejected.
 
@@ -181,19 +186,19 @@ def largest_rejected(
     ``x + offset``: what the composition correction needs. Always returns a rejected value.
     """
     low = floor
-    if not rejects(kind, _shifted(kind, low, offset), delta, trials, guesses, correct, error, tau):
+    at = _shifted(kind, low, offset)
+    if not rejects(kind, at, delta, trials, guesses, correct, error, tau, others):
         return -1.0
     high = max(1.0, 2.0 * floor)
     while high < 700.0 and rejects(
-        kind, _shifted(kind, high, offset), delta, trials, guesses, correct, error, tau
+        kind, _shifted(kind, high, offset), delta, trials, guesses, correct, error, tau, others
     ):
         low = high
         high *= 2.0
     while high - low > tolerance:
         middle = 0.5 * (low + high)
-        if rejects(
-            kind, _shifted(kind, middle, offset), delta, trials, guesses, correct, error, tau
-        ):
+        at = _shifted(kind, middle, offset)
+        if rejects(kind, at, delta, trials, guesses, correct, error, tau, others):
             low = middle
         else:
             high = middle

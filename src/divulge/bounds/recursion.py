@@ -7,6 +7,11 @@ correct guesses satisfy, for every tail,
 ``sum k p_k / m <= fbar(sum (r - k + 1) p_{k-1} / m)``. Starting from "c or more have probability
 error", the recursion bounds the mass below c; if all of it cannot sum to one, f is rejected.
 Taking the maximum with the previous tail is valid because tail sums are monotone.
+
+Where every trial has K candidates of equal prior, one of them the truth (a line-up), a wrong guess
+is one of K - 1: ``sum k p_k / m <= fbar(sum (r - k + 1) p_{k-1} / (m (K - 1)))``, by the same proof
+summed over the K - 1 wrong truths, and Jensen's inequality for the concave fbar. So the recursion
+holds with ``(K - 1) fbar^-1`` in place of ``fbar^-1``, for ``tau = 0``.
 """
 
 from __future__ import annotations
@@ -33,19 +38,20 @@ def rejects(
     *,
     error: float = 0.05,
     tau: float = 0.0,
+    candidates: int = 2,
 ) -> bool:
     """Whether the counts refute, at this error, that the mechanism is ``curve``-DP."""
     m, r, c = check_counts(trials, guesses, correct, error)
-    _check_tau(tau)
+    others = _check_candidates(candidates, tau)
     fast = _compiled_form(curve)
     if fast is not None:
         from divulge.bounds import compiled
 
-        return bool(compiled.rejects(*fast, m, r, c, float(error), float(tau)))
+        return bool(compiled.rejects(*fast, m, r, c, float(error), float(tau), others))
     goal = r / m * (1.0 + 1e-9)
     right, wrong = error * c / m, error * (r - c) / m
     for k in range(c - 1, -1, -1):
-        h = _SHRINK * float(curve.inverse(min(right, 1.0))) - tau
+        h = _SHRINK * others * float(curve.inverse(min(right, 1.0))) - tau
         if h <= wrong:
             break  # right stays as it is, and so does h: no further step can change anything
         right += k / (r - k) * (h - wrong)
@@ -70,14 +76,17 @@ def largest_rejected(
     ``family(x)`` must promise less privacy as x grows. Bisection keeps its lower end rejected.
     """
     low, high = 0.0, 1.0
-    kwargs = {"error": error, "tau": tau}
-    if not rejects(family(low), trials, guesses, correct, **kwargs):
+
+    def rejected(parameter: float) -> bool:
+        return rejects(family(parameter), trials, guesses, correct, error=error, tau=tau)
+
+    if not rejected(low):
         return 0.0
-    while high < 600.0 and rejects(family(high), trials, guesses, correct, **kwargs):
+    while high < 600.0 and rejected(high):
         low, high = high, 2.0 * high
     while high - low > tolerance:
         middle = 0.5 * (low + high)
-        if rejects(family(middle), trials, guesses, correct, **kwargs):
+        if rejected(middle):
             low = middle
         else:
             high = middle
@@ -93,6 +102,7 @@ def mu_lower_bound(
     tau: float = 0.0,
     shift_mu: float = 0.0,
     failure: float = 0.0,
+    candidates: int = 2,
 ) -> float:
     """Lower bound on mu: the largest mu for which ``G_mu`` is rejected.
 
@@ -100,10 +110,10 @@ def mu_lower_bound(
     probability instead: the composition correction for distribution shift (000, Corollary 1).
     """
     m, r, c = check_counts(trials, guesses, correct, error)
-    _check_tau(tau)
+    others = _check_candidates(candidates, tau)
     check_delta(failure)
     require(shift_mu >= 0.0, f"shift_mu must be at least 0. Found {shift_mu!r}.")
-    return _cached(1, float(failure), m, r, c, float(error), float(tau), float(shift_mu))
+    return _cached(1, float(failure), m, r, c, float(error), float(tau), float(shift_mu), others)
 
 
 def epsilon_lower_bound(
@@ -115,16 +125,17 @@ def epsilon_lower_bound(
     *,
     tau: float = 0.0,
     shift_epsilon: float = 0.0,
+    candidates: int = 2,
 ) -> float:
     """Lower bound on epsilon at delta: the largest epsilon for which ``f_{eps,delta}`` is rejected.
 
     ``shift_epsilon`` tests ``epsilon + shift_epsilon`` instead (composition correction).
     """
     m, r, c = check_counts(trials, guesses, correct, error)
-    _check_tau(tau)
+    others = _check_candidates(candidates, tau)
     check_delta(delta)
     require(shift_epsilon >= 0.0, f"shift_epsilon must be at least 0. Found {shift_epsilon!r}.")
-    return _cached(0, float(delta), m, r, c, float(error), float(tau), float(shift_epsilon))
+    return _cached(0, float(delta), m, r, c, float(error), float(tau), float(shift_epsilon), others)
 
 
 def sweep(
@@ -160,13 +171,23 @@ def sweep(
 
 @lru_cache(maxsize=65536)
 def _cached(
-    kind: int, delta: float, m: int, r: int, c: int, error: float, tau: float, offset: float
+    kind: int,
+    delta: float,
+    m: int,
+    r: int,
+    c: int,
+    error: float,
+    tau: float,
+    offset: float,
+    others: float,
 ) -> float:
-    if 2 * c <= r:
+    if (1.0 + others) * c <= r:  # no better than guessing at random
         return 0.0
     from divulge.bounds import compiled
 
-    found = compiled.largest_rejected(kind, delta, m, r, c, error, tau, 0.0, TOLERANCE, offset)
+    found = compiled.largest_rejected(
+        kind, delta, m, r, c, error, tau, 0.0, TOLERANCE, offset, others
+    )
     return max(0.0, float(found))
 
 
@@ -178,6 +199,14 @@ def _compiled_form(curve: Curve) -> tuple[int, float, float] | None:
     if isinstance(curve, WithFailure) and isinstance(curve.curve, Gaussian):
         return 1, float(curve.curve.mu_), float(curve.failure)
     return None
+
+
+def _check_candidates(candidates: int, tau: float) -> float:
+    """The number of wrong answers to a trial."""
+    _check_tau(tau)
+    require(candidates >= 2, f"A trial has at least 2 candidates. Found {candidates!r}.")
+    require(candidates == 2 or tau == 0.0, "A budget tau is for trials with 2 candidates.")
+    return float(candidates - 1)
 
 
 def _check_tau(tau: float) -> None:

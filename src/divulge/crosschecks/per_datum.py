@@ -98,7 +98,7 @@ def round_of_any(
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedGame:
     """Rounds of a game: a score per round (a guess is a score, too) and the truth."""
 
     score: Array = field(repr=False)
@@ -128,7 +128,7 @@ def play(
     adversary: Callable[[Any], float],
     rounds: int,
     rng: int | np.random.Generator = 0,
-) -> Simulated:
+) -> SimulatedGame:
     """Algorithm 2: the same target in every round; the adversary sees the release alone."""
     generator = _generator(rounds, rng)
     outcomes = []
@@ -145,7 +145,7 @@ def play_any(
     adversary: Callable[[Array, Any], float],
     rounds: int,
     rng: int | np.random.Generator = 0,
-) -> Simulated:
+) -> SimulatedGame:
     """Algorithm 4: a target drawn anew in every round, shown to the adversary."""
     generator = _generator(rounds, rng)
     outcomes = []
@@ -160,8 +160,8 @@ def _generator(rounds: int, rng: int | np.random.Generator) -> np.random.Generat
     return np.random.default_rng(rng)
 
 
-def _played(outcomes: list[tuple[float, bool]]) -> Simulated:
-    return Simulated(np.array([s for s, _ in outcomes]), np.array([b for _, b in outcomes]))
+def _played(outcomes: list[tuple[float, bool]]) -> SimulatedGame:
+    return SimulatedGame(np.array([s for s, _ in outcomes]), np.array([b for _, b in outcomes]))
 
 
 def _table(distribution: Distribution, size: int, rng: np.random.Generator) -> Array:

@@ -21,12 +21,17 @@ from divulge.errors import require
 
 
 def worst_case(
-    trials: int, thresholds: Mapping[int, int], privacy: Sequence[tuple[float, float]]
+    trials: int,
+    thresholds: Mapping[int, int],
+    privacy: Sequence[tuple[float, float]],
+    candidates: int = 2,
 ) -> float:
     """The largest probability that a number of guesses r comes with ``thresholds[r]`` correct ones.
 
     ``privacy`` are pairs (epsilon, delta) that the mechanism must keep to; a grid of epsilons on a
-    curve relaxes it a little, so that the answer errs upwards.
+    curve relaxes it a little, so that the answer errs upwards. With more ``candidates`` than two a
+    wrong guess is one of several, which are alike by symmetry; between neighbours whose i-th truth
+    is one of two candidates only guesses of these two differ.
     """
     require(len(thresholds) > 0, "Give at least one number of guesses.")
     require(max(thresholds) <= trials, "More guesses than trials.")
@@ -38,7 +43,8 @@ def worst_case(
         [start + np.arange(1, r + 1) for start, r in zip(first, sizes, strict=False)]
     )
     guessed = np.repeat(sizes, sizes)
-    gain, loss = correct / trials, (guessed - correct + 1) / trials
+    gain = correct / trials
+    loss = (guessed - correct + 1) / (trials * (candidates - 1))
     steps, pairs = right.size, len(privacy)
     columns, rows, values = [], [], []
     for p, (epsilon, _) in enumerate(privacy):

@@ -46,12 +46,12 @@ class Draw:
     def __len__(self) -> int:
         return int(self.truth.size)
 
-    def described(self) -> shared.Draw:
+    def described(self) -> shared.DrawRecord:
         """For a result; the digest is of the rows' places in the order of their content."""
         digest = hashlib.sha256()
         for part in slices(len(self)):
             digest.update(self.rows[part].astype(np.int64).tobytes())
-        return shared.Draw(
+        return shared.DrawRecord(
             trials=len(self),
             coin=self.coin,
             rows_sha256=digest.hexdigest(),

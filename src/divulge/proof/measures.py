@@ -66,12 +66,16 @@ def tpr_at(score: npt.NDArray[Any], truth: npt.NDArray[Any], fpr: float) -> floa
     return float(roc_counts(score, truth).tpr(fpr))
 
 
-def roc(score: npt.NDArray[Any], truth: npt.NDArray[Any], bounds: Sequence[Bound]) -> shared.Roc:
+def roc(
+    score: npt.NDArray[Any], truth: npt.NDArray[Any], bounds: Sequence[Bound]
+) -> shared.RocRecord:
     """The ROC of the score as given, and the curve that the headline mu proves."""
     return drawn_roc(roc_counts(score, truth), score.size, bounds)
 
 
-def drawn_roc(counts: Roc, trials: int, bounds: Sequence[Bound], points: int = 300) -> shared.Roc:
+def drawn_roc(
+    counts: Roc, trials: int, bounds: Sequence[Bound], points: int = 300
+) -> shared.RocRecord:
     """The same from counts: a few hundred places, dense where few are accused."""
     fpr = np.concatenate([[0.0], np.geomspace(max(1.0 / trials, 1e-6), 1.0, points)])
     proven = None
@@ -80,6 +84,6 @@ def drawn_roc(counts: Roc, trials: int, bounds: Sequence[Bound], points: int = 3
         grid = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])
         label = f"mu at least {at_least(mu)}"
         tpr = Gaussian(mu).tpr(grid).tolist()
-        proven = shared.Curve(fpr=grid.tolist(), tpr=tpr, label=label)
+        proven = shared.CurveRecord(fpr=grid.tolist(), tpr=tpr, label=label)
     tpr = counts.tpr(fpr).tolist()
-    return shared.Roc(fpr=fpr.tolist(), tpr=tpr, auc=counts.area(), proven=proven)
+    return shared.RocRecord(fpr=fpr.tolist(), tpr=tpr, auc=counts.area(), proven=proven)

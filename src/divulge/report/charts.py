@@ -165,7 +165,7 @@ def roc_low(diagnostics: Diagnostics, words: Words) -> Drawing | None:
 def _roc(
     diagnostics: Diagnostics, words: Words, least: float, scale: alt.Scale, ticks: alt.Axis
 ) -> Drawing | None:
-    given = diagnostics.roc or shared.Roc()
+    given = diagnostics.roc or shared.RocRecord()
     names = ["attack, as measured"]
     curves = [pairs(given.fpr, given.tpr)]
     for key, curve in (("proven", given.proven), ("claimed", given.claimed)):

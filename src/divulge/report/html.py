@@ -27,7 +27,7 @@ from divulge.report.presentation import Presentation, presentation
 from divulge.report.shapes import label, shape
 from divulge.report.terminal import value_text
 from divulge.result import Diagnostics, Result, plain
-from divulge.result.shared import Curve, Roc
+from divulge.result.shared import CurveRecord, RocRecord
 from divulge.text import rounding
 
 
@@ -48,8 +48,8 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
     require_charts()
     diagnostics = result.diagnostics
     if claim is not None and "curve" in claim:
-        claimed = Curve.from_json(plain(claim["curve"]), "the claimed curve")
-        roc = replace(diagnostics.roc or Roc(), claimed=claimed)
+        claimed = CurveRecord.from_json(plain(claim["curve"]), "the claimed curve")
+        roc = replace(diagnostics.roc or RocRecord(), claimed=claimed)
         diagnostics = replace(diagnostics, roc=roc)
     shown = presentation(result.game)
     sections, specifications = _sections(diagnostics, shown)

@@ -16,7 +16,7 @@ from divulge.report.section import Panel, Section, scalars, short
 from divulge.report.sections import shared_sections
 from divulge.report.wording import CHECKS, LABELS, Words, number
 from divulge.result import Diagnostics, Result, floor_to, plain
-from divulge.result.of_generated import Recall, Repeats
+from divulge.result.of_generated import RecallRecord, Repeats
 from divulge.text.rounding import rounded_up
 from divulge.text.visible import one_line
 
@@ -125,7 +125,7 @@ _ROLES = {"baseline": "second", "attack": "first"}
 _DASHES = {"baseline": [7, 4], "attack": [1, 0]}
 
 
-def points(recall: Recall) -> list[Row]:
+def points(recall: RecallRecord) -> list[Row]:
     """Baseline and attack at every level that names its recall."""
     rows: list[Row] = []
     for name, own in (("baseline", recall.baseline), ("attack", recall.attack)):
@@ -324,7 +324,7 @@ def _repeat_facts(repeats: Repeats) -> dict[str, Any]:
     return {"repeats": scalars(repeats)["count"]}
 
 
-def _levels(recall: Recall) -> Any:
+def _levels(recall: RecallRecord) -> Any:
     return short(points(recall))
 
 

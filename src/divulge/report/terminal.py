@@ -12,8 +12,8 @@ from rich.table import Table
 from divulge.report.console import Screen, escape, two_columns
 from divulge.report.presentation import presentation
 from divulge.report.wording import ROUNDED_UP, STANDINGS
-from divulge.result import Bound, Posterior, Result
-from divulge.result.of_posterior import AtDelta, Quantiles
+from divulge.result import Bound, PosteriorRecord, Result
+from divulge.result.of_posterior import AtDeltaRecord, Quantiles
 from divulge.text import rounding
 
 
@@ -108,7 +108,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print(f"{'' if place else chr(10)}{escape(remark)}")
 
 
-def print_posterior(posterior: Posterior, console: Console) -> None:
+def print_posterior(posterior: PosteriorRecord, console: Console) -> None:
     """Quantiles of what is probable under the priors; never called a bound."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("posterior", overflow="fold")
@@ -124,7 +124,7 @@ def print_posterior(posterior: Posterior, console: Console) -> None:
     console.print("Credible intervals rest on the priors. They are not confidence bounds.")
 
 
-def _quantiles(one: Posterior | AtDelta) -> Iterator[tuple[str, Quantiles]]:
+def _quantiles(one: PosteriorRecord | AtDeltaRecord) -> Iterator[tuple[str, Quantiles]]:
     place = f" at delta {one.delta:g}"
     yield f"epsilon{place}", one.epsilon
     yield "strength of the attacks", one.strength

@@ -2,7 +2,7 @@
 
 from divulge.result.diagnostics import Diagnostics
 from divulge.result.form import plain
-from divulge.result.of_posterior import Posterior
+from divulge.result.of_posterior import PosteriorRecord
 from divulge.result.record import SCHEMA, Bound, Result, Verdict, json_schema
 from divulge.text.rounding import floor_to
 
@@ -10,7 +10,7 @@ __all__ = [
     "SCHEMA",
     "Bound",
     "Diagnostics",
-    "Posterior",
+    "PosteriorRecord",
     "Result",
     "Verdict",
     "floor_to",

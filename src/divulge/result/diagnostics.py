@@ -16,26 +16,26 @@ class Diagnostics(Record):
 
     overlap: shared.Overlap | None = None
     balance: tuple[shared.Balance, ...] | None = None
-    roc: shared.Roc | None = None
+    roc: shared.RocRecord | None = None
     wealth: shared.Wealth | None = None
-    sensitivity: shared.Sensitivity | None = None
+    sensitivity: shared.SensitivityRecord | None = None
     bootstrap: shared.Bootstrap | None = None
     blind: shared.Blind | None = None
     negative_control: shared.NegativeControl | None = None
     nuisance: shared.Nuisance | None = None
-    draw: shared.Draw | None = None
+    draw: shared.DrawRecord | None = None
     duplicates: shared.Duplicates | None = None
-    subset: shared.Subset | None = None
+    subset: shared.SubsetRecord | None = None
     seeds: shared.Seeds | None = None
     comparison: tuple[shared.Compared, ...] | None = None
-    plan: shared.Plan | None = None
+    plan: shared.PlanRecord | None = None
     proxy: of_values.Proxy | None = None
     repetitions: of_values.Repetitions | None = None
     tau: tuple[of_values.Budget, ...] | None = None
-    recall: of_generated.Recall | None = None
+    recall: of_generated.RecallRecord | None = None
     repeats: of_generated.Repeats | None = None
     measurement: of_generated.Measurement | None = None
-    rules: tuple[of_generated.Rule, ...] | None = None
+    rules: tuple[of_generated.RuleRecord, ...] | None = None
     relaxed: tuple[of_generated.Relaxed, ...] | None = None
     models: of_generated.Guessers | None = None
     copies: of_generated.Copies | None = None
@@ -48,10 +48,10 @@ class Diagnostics(Record):
     sampler: of_posterior.Sampler | None = None
     exposure: of_leakage.Exposure | None = None
     power: of_leakage.Power | None = None
-    similar: of_leakage.Similar | None = None
+    similar: of_leakage.SimilarRecord | None = None
     most_exposed: tuple[of_leakage.Exposed, ...] | None = None
     defences: of_leakage.Defences | None = None
-    mechanism: of_leakage.Mechanism | None = None
+    mechanism: of_leakage.MechanismRecord | None = None
     covariance: of_leakage.Distances | None = None
     normality: tuple[of_leakage.NotNormal, ...] | None = None
     other: Mapping[str, Any] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Measurements(TypedDict, total=False):
     other: Measured
 
 
-class Trials(TypedDict, total=False):
+class TrialsRecord(TypedDict, total=False):
     """How many trials there were, and of what."""
 
     members: Count

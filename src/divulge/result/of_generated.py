@@ -18,7 +18,7 @@ class Guesser(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(Record):
+class RecallRecord(Record):
     """Baseline and attack."""
 
     baseline: Guesser
@@ -37,7 +37,7 @@ class Measurement(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule(Record):
+class RuleRecord(Record):
     """The same figures under one rule for the numbers of guesses that are tried."""
 
     rule: str

@@ -30,7 +30,7 @@ class Power(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similar(Record):
+class SimilarRecord(Record):
     """What the nearest reference record still reveals."""
 
     compared: Count
@@ -54,7 +54,7 @@ class Defences(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(Record):
+class MechanismRecord(Record):
     """What is released."""
 
     mechanism: str

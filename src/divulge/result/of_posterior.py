@@ -28,7 +28,7 @@ class HighestDensity(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtDelta(Record):
+class AtDeltaRecord(Record):
     """The posterior at one delta."""
 
     delta: Share
@@ -38,7 +38,7 @@ class AtDelta(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Posterior(Record):
+class PosteriorRecord(Record):
     """What is probable under the priors; never a bound."""
 
     epsilon: Quantiles
@@ -47,7 +47,7 @@ class Posterior(Record):
     highest_density: HighestDensity
     if_strongest_attack: Quantiles
     sampler: Mapping[str, Quantiles | Number] | None = None
-    by_delta: tuple[AtDelta, ...] = ()
+    by_delta: tuple[AtDeltaRecord, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

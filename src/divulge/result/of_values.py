@@ -9,7 +9,7 @@ from divulge.result.form import Count, NonNegative, Number, Record, Series, Shar
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Record):
+class CalibrationRecord(Record):
     """Of the values given about this probability, the share that was true."""
 
     predicted: Share
@@ -22,7 +22,7 @@ class Proxy(Record):
     """How good the proxy is beside the target."""
 
     log_loss: Mapping[str, Number]
-    calibration: Mapping[str, tuple[Calibration, ...]]
+    calibration: Mapping[str, tuple[CalibrationRecord, ...]]
     agreement: Share
     classes: Count
     value: str

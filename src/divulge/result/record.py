@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from divulge.data.writing import write_text
 from divulge.errors import InputError
-from divulge.result.diagnostics import Diagnostics, Measurements, Trials
+from divulge.result.diagnostics import Diagnostics, Measurements, TrialsRecord
 from divulge.result.form import (
     AtMost,
     Field,
@@ -23,7 +23,7 @@ from divulge.result.form import (
     read,
     schema_of,
 )
-from divulge.result.of_posterior import Posterior
+from divulge.result.of_posterior import PosteriorRecord
 from divulge.text import strict_json
 from divulge.text.rounding import floor_to
 from divulge.text.visible import json_text
@@ -116,7 +116,7 @@ class Result:
     trials: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    posterior: Posterior | None = None
+    posterior: PosteriorRecord | None = None
 
     def headline(self) -> tuple[Bound, ...]:
         """The bounds on which the verdict rests."""
@@ -172,10 +172,10 @@ _PARTS: Mapping[str, Any] = {
     "verdict": Verdict,
     "bounds": Annotated[tuple[Bound, ...], AtMost(MOST_BOUNDS, "bounds")],
     "measurements": Measurements,
-    "trials": Trials,
+    "trials": TrialsRecord,
     "diagnostics": Diagnostics,
     "provenance": Mapping[str, Any],
-    "posterior": Posterior | None,
+    "posterior": PosteriorRecord | None,
 }
 """What a result holds beside its schema and game, and the form of each."""
 _NEEDED = ("game", "verdict", "bounds")

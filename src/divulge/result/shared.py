@@ -9,7 +9,7 @@ from divulge.result.form import Count, Counts, Number, Record, Series, Share, Sh
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(Record):
+class CurveRecord(Record):
     """True against false positives, with a name."""
 
     fpr: Shares
@@ -18,14 +18,14 @@ class Curve(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roc(Record):
+class RocRecord(Record):
     """The attack as measured, what was proved, and what was claimed."""
 
     fpr: Shares = ()
     tpr: Shares = ()
     auc: Number = None
-    proven: Curve | None = None
-    claimed: Curve | None = None
+    proven: CurveRecord | None = None
+    claimed: CurveRecord | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class Wealth(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sensitivity(Record):
+class SensitivityRecord(Record):
     """The bound on epsilon if the log-odds may be wrong by gamma."""
 
     gamma: Series
@@ -80,7 +80,7 @@ class Bootstrap(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draw(Record):
+class DrawRecord(Record):
     """How the trials were drawn: from two pools, or true values against drawn ones."""
 
     trials: Count | None = None
@@ -103,7 +103,7 @@ class Duplicates(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subset(Record):
+class SubsetRecord(Record):
     """Rows chosen at random where the table was too large to use all."""
 
     rows: Count
@@ -170,7 +170,7 @@ class Compared(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Record):
+class PlanRecord(Record):
     """The plan of the canaries."""
 
     strategy: str

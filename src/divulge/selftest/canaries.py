@@ -23,7 +23,7 @@ _PARAMETERS = (("mu", None), ("epsilon", 0.0), ("epsilon", DELTA))
 
 
 @dataclass(frozen=True)
-class Game:
+class CanaryGame:
     """One audit of canaries whose scores come from a mechanism with a known answer."""
 
     mechanism: Mechanism
@@ -107,7 +107,7 @@ def cases() -> Iterator[Case]:
                     delta=delta,
                     mechanism=mechanism.name,
                     setting=f"{count} canaries{coin}",
-                    play=Game(mechanism, count, probability, parameter, delta),
+                    play=CanaryGame(mechanism, count, probability, parameter, delta),
                     truth=_truth(mechanism, delta),
                     quick=count == CANARIES
                     and (isinstance(mechanism, GaussianMechanism) or probability != 0.5),

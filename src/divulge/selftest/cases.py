@@ -26,7 +26,6 @@ from divulge.selftest import (
     attribute,
     audits,
     canaries,
-    controls,
     dependent,
     draws,
     exact,
@@ -35,6 +34,7 @@ from divulge.selftest import (
     nulls,
     populations,
     posteriors,
+    real_nonmembers,
     synthetic,
 )
 from divulge.selftest.case import Case, Check
@@ -42,7 +42,7 @@ from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, T
 
 
 @dataclass(frozen=True)
-class Design:
+class GameSize:
     """The game around the mechanism: how many trials, and what the record gives away."""
 
     trials: int
@@ -76,7 +76,7 @@ class Play:
 
     procedure: str
     mechanism: Mechanism
-    setting: Design
+    setting: GameSize
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         trials = self.mechanism.sample(self.setting.trials, rng, self.setting.log_odds(rng))
@@ -84,7 +84,7 @@ class Play:
 
 
 def case(
-    procedure: Procedure, mechanism: Mechanism, setting: Design, *, quick: bool = False
+    procedure: Procedure, mechanism: Mechanism, setting: GameSize, *, quick: bool = False
 ) -> Case:
     """The row of a procedure, a mechanism and a setting."""
     return Case(
@@ -111,12 +111,12 @@ OTHERS: tuple[Mechanism, ...] = (
     SubsampledGaussianMechanism(2.0, 0.5),
     NoisySum(0.66, 200),
 )
-SMALL, MEDIUM, LARGE = Design(10), Design(1000), Design(10_000)
-PRIORS = (Design(1000, 0.6), Design(1000, 0.9), Design(1000, shift=2.0))
+SMALL, MEDIUM, LARGE = GameSize(10), GameSize(1000), GameSize(10_000)
+PRIORS = (GameSize(1000, 0.6), GameSize(1000, 0.9), GameSize(1000, shift=2.0))
 
-SPECIAL: dict[str, tuple[tuple[Mechanism, Design], ...]] = {
+SPECIAL: dict[str, tuple[tuple[Mechanism, GameSize], ...]] = {
     "recursion mu, tau": (
-        (ProxyError(TAU), Design(100)),
+        (ProxyError(TAU), GameSize(100)),
         (ProxyError(TAU), MEDIUM),
         (ProxyError(TAU), LARGE),
         (RESPONSE, MEDIUM),
@@ -133,7 +133,7 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, Design], ...]] = {
         (RareDisclosure(0.1, LARGER_DELTA, 0.02), LARGE),
         (RandomisedResponse(0.5), LARGE),
     ),
-    "betting, noise columns": ((NULL, Design(200)), (RESPONSE, Design(200)), (NULL, MEDIUM)),
+    "betting, noise columns": ((NULL, GameSize(200)), (RESPONSE, GameSize(200)), (NULL, MEDIUM)),
     "betting, coarse grid": (
         (RandomisedResponse(0.9), MEDIUM),
         (RandomisedResponse(0.4), LARGE),
@@ -166,7 +166,7 @@ def bounds() -> Iterator[Case]:
             yield case(procedure, mechanism, MEDIUM, quick=quick)
             yield case(procedure, mechanism, SMALL, quick=mechanism is NULL)
         for mechanism in MAIN[:2]:
-            yield case(procedure, mechanism, Design(100))
+            yield case(procedure, mechanism, GameSize(100))
             yield case(procedure, mechanism, LARGE)
         for mechanism in OTHERS:
             yield case(procedure, mechanism, MEDIUM)
@@ -187,7 +187,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     attribute.cases,
     populations.cases,
     synthetic.cases,
-    controls.cases,
+    real_nonmembers.cases,
     posteriors.cases,
     dependent.cases,
     canaries.cases,

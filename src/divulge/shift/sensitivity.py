@@ -25,9 +25,9 @@ class Sensitivity:
     epsilon: Array = field(repr=False)
     gamma_star: float
 
-    def drawn(self) -> shared.Sensitivity:
+    def drawn(self) -> shared.SensitivityRecord:
         """As the report draws it."""
-        return shared.Sensitivity(
+        return shared.SensitivityRecord(
             gamma=self.gamma.tolist(), epsilon=self.epsilon.tolist(), gamma_star=self.gamma_star
         )
 

@@ -32,7 +32,7 @@ from divulge.proof.state import (
 )
 from divulge.result import Bound, Diagnostics, Result, Verdict
 from divulge.result.of_values import Proxy, Repetitions
-from divulge.result.shared import Blind, Compared, Draw, Wealth
+from divulge.result.shared import Blind, Compared, DrawRecord, Wealth
 from divulge.shift import sensitivity as sensitivity_
 from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
@@ -44,7 +44,7 @@ _MOST_REPEATED = 0.01
 
 
 @dataclass(frozen=True)
-class Context:
+class ValueContext:
     """What is known before the audit."""
 
     records: Records
@@ -76,7 +76,7 @@ class Proofs:
         return (*self.corrected.bounds, *beside)
 
 
-def no_conclusion(context: Context, reason: str) -> Result:
+def no_conclusion(context: ValueContext, reason: str) -> Result:
     """The honest verdict where nothing can be proved."""
     return undecided(
         "attribute",
@@ -87,7 +87,7 @@ def no_conclusion(context: Context, reason: str) -> Result:
 
 
 def result(
-    context: Context,
+    context: ValueContext,
     proofs: Proofs,
     log_target: Array,
     log_proxy: Array,
@@ -113,7 +113,7 @@ def result(
         wealth=_wealth(proof, truth) if rule.tau is None else Wealth(),
         sensitivity=curve.drawn(),
         tau=tau_curve(proofs.plain, TAUS),
-        draw=Draw(
+        draw=DrawRecord(
             records=records.training,
             learned_from=proof.priors.head.size,
             audited=proof.priors.tail.size,
@@ -183,7 +183,7 @@ def _repetitions(proof: Replayed, bounds: tuple[Bound, ...]) -> Repetitions:
 
 
 def _verdict(
-    context: Context,
+    context: ValueContext,
     priors: Priors,
     bounds: tuple[Bound, ...],
     gamma_star: float,
@@ -229,7 +229,7 @@ def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
 
 
 def _reasons(
-    context: Context,
+    context: ValueContext,
     priors: Priors,
     gamma_star: float | None,
     warnings: list[str],
@@ -275,7 +275,7 @@ def _reasons(
 
 
 def _measurements(
-    context: Context,
+    context: ValueContext,
     proof: Replayed,
     bounds: tuple[Bound, ...],
     quality: Proxy,

@@ -125,7 +125,7 @@ def audit_records(
 ) -> Result:
     """Correct the proxy, play the game, and state what is proved."""
     rng = np.random.default_rng(seed)
-    context = findings.Context(
+    context = findings.ValueContext(
         records=records,
         attack=attack,
         rule=rule,

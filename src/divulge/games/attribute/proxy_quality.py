@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from divulge.games.attribute.read import Records
-from divulge.result.of_values import Calibration, Proxy
+from divulge.result.of_values import CalibrationRecord, Proxy
 from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
 from divulge.types import Array, Index
@@ -97,7 +97,7 @@ def _loss(log_p: Array, codes: Index) -> float:
     return float(-np.take_along_axis(log_p, codes[:, None], axis=1).mean())
 
 
-def _calibration(log_p: Array, codes: Index) -> tuple[Calibration, ...]:
+def _calibration(log_p: Array, codes: Index) -> tuple[CalibrationRecord, ...]:
     """Observed share against predicted probability, over all classes."""
     p = np.exp(log_p).ravel()
     place = np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
@@ -106,7 +106,7 @@ def _calibration(log_p: Array, codes: Index) -> tuple[Calibration, ...]:
     total = np.bincount(place, weights=p, minlength=_BINS)
     right = np.bincount(place[hit], minlength=_BINS)
     return tuple(
-        Calibration(
+        CalibrationRecord(
             predicted=float(total[b] / count[b]),
             observed=float(right[b] / count[b]),
             count=int(count[b]),

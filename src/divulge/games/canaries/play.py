@@ -142,7 +142,7 @@ def audit(
     inputs = [table.fingerprint()]
     if not isinstance(plan, Plan):
         inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
-    planned = shared.Plan(
+    planned = shared.PlanRecord(
         strategy=made.strategy,
         probability=made.probability,
         seed=made.seed,

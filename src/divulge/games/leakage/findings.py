@@ -19,7 +19,7 @@ from divulge.text.rounding import short
 from divulge.types import Array
 
 if TYPE_CHECKING:
-    from divulge.games.leakage.play import Measured, Tables, Wanted
+    from divulge.games.leakage.play import Exposures, Tables, Wanted
 
 
 STATUS = "computed"
@@ -63,7 +63,7 @@ class Similar:
 
 
 @dataclass(frozen=True)
-class Setting:
+class LeakageSetting:
     """What was asked, and what was solved."""
 
     mechanism: str
@@ -112,7 +112,9 @@ def _spread_over_ranks(order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return np.concatenate([first, rest])
 
 
-def result(read: Tables, measured: Measured, setting: Setting, *, command: str | None) -> Result:
+def result(
+    read: Tables, measured: Exposures, setting: LeakageSetting, *, command: str | None
+) -> Result:
     """The distribution, the most exposed records by id, and what would bring them down."""
     release, model = setting.release, setting.model
     same = shared_rows(read.reference.matrix, read.data.matrix)
@@ -137,7 +139,7 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
             most_exposed=_most_exposed(read, measured, setting),
             defences=setting.defences,
             similar=_similar(setting.similar, release.rate),
-            mechanism=of_leakage.Mechanism(
+            mechanism=of_leakage.MechanismRecord(
                 mechanism=setting.mechanism, noise=release.noise, rate=release.rate
             ),
             covariance=_covariance(read, measured.leakage, setting, same),
@@ -147,7 +149,9 @@ def result(read: Tables, measured: Measured, setting: Setting, *, command: str |
     )
 
 
-def _covariance(read: Tables, leakage: Array, setting: Setting, same: int) -> of_leakage.Distances:
+def _covariance(
+    read: Tables, leakage: Array, setting: LeakageSetting, same: int
+) -> of_leakage.Distances:
     model, release = setting.model, setting.release
     ratio = float(leakage.mean() * release.size / model.dimension)
     return of_leakage.Distances(
@@ -160,7 +164,7 @@ def _covariance(read: Tables, leakage: Array, setting: Setting, same: int) -> of
     )
 
 
-def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Verdict:
+def verdict(read: Tables, measured: Exposures, setting: LeakageSetting, same: int) -> Verdict:
     """One sentence with the figures, and what they rest on."""
     values = measured.advantage
     top = int(measured.order[0])
@@ -181,7 +185,7 @@ def verdict(read: Tables, measured: Measured, setting: Setting, same: int) -> Ve
     return Verdict(STATUS, False, sentence, tuple(reasons))
 
 
-def _not_normal(read: Tables, measured: Measured, setting: Setting) -> list[str]:
+def _not_normal(read: Tables, measured: Exposures, setting: LeakageSetting) -> list[str]:
     """Where the normal form is doubtful, and whom the release may exclude for certain."""
     odd = doubts(read.reference.matrix, read.reference.names, setting.release)
     if not measured.is_exact:
@@ -222,7 +226,7 @@ def _normality(read: Tables, release: Release) -> tuple[of_leakage.NotNormal, ..
     )
 
 
-def _named(setting: Setting) -> str:
+def _named(setting: LeakageSetting) -> str:
     release = setting.release
     parts = [f"mean of {release.behind:,.0f} records"]
     if release.rate < 1.0:
@@ -264,7 +268,7 @@ def _stated(value: float, column: str) -> float | str:
     return INFINITE if np.isinf(value) and column.startswith("exact_") else value
 
 
-def _histogram(advantage: Array, setting: Setting) -> of_leakage.Exposure:
+def _histogram(advantage: Array, setting: LeakageSetting) -> of_leakage.Exposure:
     values = advantage[~np.isnan(advantage)]
     top = float(values.max())
     counts, edges = np.histogram(values, bins=BINS, range=(0.0, top if top > 0.0 else 1.0))
@@ -277,7 +281,7 @@ def _histogram(advantage: Array, setting: Setting) -> of_leakage.Exposure:
     )
 
 
-def _power(read: Tables, measured: Measured, setting: Setting) -> of_leakage.Power:
+def _power(read: Tables, measured: Exposures, setting: LeakageSetting) -> of_leakage.Power:
     """Power against false-positive rate of three records, exact where the columns are 0 and 1."""
     fpr = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 80)])
     named = {n: percentile(measured.leakage, q) for n, q in QUANTILES if n != "p90"}
@@ -294,7 +298,7 @@ def _power(read: Tables, measured: Measured, setting: Setting) -> of_leakage.Pow
 
 
 def _most_exposed(
-    read: Tables, measured: Measured, setting: Setting
+    read: Tables, measured: Exposures, setting: LeakageSetting
 ) -> tuple[of_leakage.Exposed, ...]:
     shown: list[of_leakage.Exposed] = []
     for place, row in enumerate(measured.order[:SHOWN]):
@@ -310,10 +314,10 @@ def _most_exposed(
     return tuple(shown)
 
 
-def _similar(found: Similar, rate: float) -> of_leakage.Similar:
+def _similar(found: Similar, rate: float) -> of_leakage.SimilarRecord:
     some = found.own > 0.0
     share = found.effective[some] / found.own[some]
-    return of_leakage.Similar(
+    return of_leakage.SimilarRecord(
         compared=int(found.rows.size),
         searched=found.searched,
         median_share=percentile(share, 50.0) if share.size else 0.0,

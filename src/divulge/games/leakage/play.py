@@ -76,7 +76,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Exposures:
     """What was computed for every record, in the order of their content (``data/arranged.py``)."""
 
     leakage: Array = field(repr=False)
@@ -168,7 +168,7 @@ def leakage(
     found = findings.result(
         read,
         measured,
-        findings.Setting(mechanism, release, model, wanted, defences, similar),
+        findings.LeakageSetting(mechanism, release, model, wanted, defences, similar),
         command=command,
     )
     if target is not None:
@@ -259,7 +259,7 @@ def _ids(frame: tables.Frame, id: str | None, order: Rows) -> Any:
     return whole.take(pa.array(order))
 
 
-def measure(rows: Array, model: Covariance, release: Release, wanted: Wanted) -> Measured:
+def measure(rows: Array, model: Covariance, release: Release, wanted: Wanted) -> Exposures:
     """Leakage, advantage, power and epsilon of every record."""
     m = exposed.leakage_scores(rows, model, release)
     columns = {"advantage": exposed.advantage(m, release.rate)}
@@ -267,12 +267,12 @@ def measure(rows: Array, model: Covariance, release: Release, wanted: Wanted) ->
         columns[f"tpr_at_{fpr:g}"] = exposed.power(m, fpr, release.rate)
     for delta in wanted.deltas:
         columns[f"epsilon_at_{delta:g}"] = exposed.epsilon(m, delta, release.rate)
-    return Measured(m, columns, np.argsort(-m, kind="stable"))
+    return Exposures(m, columns, np.argsort(-m, kind="stable"))
 
 
 def add_exact(
-    measured: Measured, rows: Array, model: Covariance, release: Release, wanted: Wanted
-) -> Measured:
+    measured: Exposures, rows: Array, model: Covariance, release: Release, wanted: Wanted
+) -> Exposures:
     """The exact figures of 0/1 columns, taken to be independent, beside the normal ones.
 
     Of very many records only the most exposed and others spread over the ranks; NaN elsewhere.
@@ -288,11 +288,11 @@ def add_exact(
     for name, some in values.items():
         columns[EXACT + name] = np.full(order.size, np.nan)
         columns[EXACT + name][chosen] = some
-    return Measured(measured.leakage, columns, order)
+    return Exposures(measured.leakage, columns, order)
 
 
 def solve(
-    rows: Array, model: Covariance, release: Release, wanted: Wanted, measured: Measured
+    rows: Array, model: Covariance, release: Release, wanted: Wanted, measured: Exposures
 ) -> Defences:
     """Noise at the rate as it is, and rate at the noise as it is."""
     goal = {"advantage": wanted.advantage, "percentile": wanted.percentile}

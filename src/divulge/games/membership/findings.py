@@ -22,9 +22,9 @@ class Subset:
         """Beside the numbers of trials."""
         return {"rows_of_the_table": self.total, "rows_used": self.used}
 
-    def described(self) -> shared.Subset:
+    def described(self) -> shared.SubsetRecord:
         """What a reader is told."""
-        return shared.Subset(
+        return shared.SubsetRecord(
             rows=self.total,
             used=self.used,
             rule="the records that drew the smallest numbers, by the seed and their content",

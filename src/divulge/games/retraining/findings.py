@@ -48,10 +48,10 @@ def _strength(found: Posterior) -> Quantiles:
 
 def summary(
     estimates: Sequence[Estimate], draws: Draws | None, level: float
-) -> of_posterior.Posterior:
+) -> of_posterior.PosteriorRecord:
     """The key ``posterior``: the first delta in full, the others beside it."""
     every = tuple(
-        of_posterior.AtDelta(
+        of_posterior.AtDeltaRecord(
             delta=e.posterior.delta,
             epsilon=quantiles(e.posterior.epsilon),
             strength=_strength(e.posterior),
@@ -64,7 +64,7 @@ def summary(
     if draws is not None:
         sampler |= {n: _three(draws.quantile([0.05, 0.5, 0.95], n)) for n in draws.parameters}
         sampler["effective_size"] = draws.effective_size()
-    return of_posterior.Posterior(
+    return of_posterior.PosteriorRecord(
         epsilon=first.epsilon,
         strength=first.strength,
         delta=first.delta,

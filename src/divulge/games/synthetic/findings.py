@@ -30,7 +30,7 @@ MEANING = (
 
 
 @dataclass(frozen=True)
-class Setting:
+class SyntheticSetting:
     """What the user asked for."""
 
     rule: str
@@ -40,7 +40,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SyntheticMeasures:
     """PANORAMIA's two bounds and their difference (002, Corollary 2 and Section 4.2)."""
 
     baseline: Recall
@@ -80,7 +80,7 @@ def measure(
     gamma: float = 0.0,
     delta: float = 0.0,
     seed: int = 0,
-) -> Measured:
+) -> SyntheticMeasures:
     """Half of the error for either test, a union bound over the levels within each."""
     trials = len(contest.drawn)
     failures = (2.0 * trials * gamma, 2.0 * trials * (gamma + delta - gamma * delta))
@@ -95,13 +95,13 @@ def measure(
         )
         for score, mean in zip((contest.baseline, contest.attack), failures, strict=True)
     ]
-    return Measured(found[0], found[1])
+    return SyntheticMeasures(found[0], found[1])
 
 
 def result(
     material: Material,
     played: Played,
-    setting: Setting,
+    setting: SyntheticSetting,
     *,
     seed: int,
     provenance: dict[str, Any],
@@ -161,8 +161,8 @@ def _measured(
     beyond: Diagnostics,
     material: Material,
     first: Contest,
-    measured: Measured,
-    setting: Setting,
+    measured: SyntheticMeasures,
+    setting: SyntheticSetting,
     seed: int,
 ) -> Diagnostics:
     """What PANORAMIA measures, by other rules too, beside what was weighed one by one."""
@@ -178,7 +178,9 @@ def _measured(
         measurement=of_generated.Measurement(
             meaning=MEANING, rule=setting.rule, **measured.numbers()
         ),
-        rules=tuple(of_generated.Rule(rule=rule, **figures(rule)) for rule in closeness.RULES),
+        rules=tuple(
+            of_generated.RuleRecord(rule=rule, **figures(rule)) for rule in closeness.RULES
+        ),
         relaxed=tuple(
             of_generated.Relaxed(
                 gamma=setting.gamma, delta=delta, **figures(setting.rule, setting.gamma, delta)
@@ -210,9 +212,9 @@ def _controlled(control: Control) -> NegativeControl:
 def _judged(
     beyond: Result,
     control: Control | None,
-    measured: Measured,
+    measured: SyntheticMeasures,
     material: Material,
-    setting: Setting,
+    setting: SyntheticSetting,
 ) -> tuple[Verdict, Result]:
     """The verdict, and the bounds it rests on: what is left once real non-members have spoken."""
     sure = rounding.confidence(setting.error)
@@ -286,7 +288,7 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
 
 
 def _with_real(
-    material: Material, outside: Contest, setting: Setting, seed: int
+    material: Material, outside: Contest, setting: SyntheticSetting, seed: int
 ) -> dict[str, float]:
     """RM;RN and O(1) of 002, Section 5.2: the same attack, and the loss, on real non-members."""
     rng = np.random.default_rng([seed, 5])
@@ -323,10 +325,12 @@ def _comparison(measurements: dict[str, Any], beyond: Result) -> tuple[Compared,
     return tuple(Compared(attack=name, epsilon=value) for name, value in known.items())
 
 
-def _curves(contest: Contest, error: float, seed: int) -> of_generated.Recall:
+def _curves(contest: Contest, error: float, seed: int) -> of_generated.RecallRecord:
     """Precision, predictions and bound against recall at every level (Figures 3, 4 and 10)."""
     measured = measure(contest, error=error, rule="all", seed=seed)
-    return of_generated.Recall(baseline=_levels(measured.baseline), attack=_levels(measured.attack))
+    return of_generated.RecallRecord(
+        baseline=_levels(measured.baseline), attack=_levels(measured.attack)
+    )
 
 
 def _levels(found: Recall) -> of_generated.Guesser:
@@ -339,7 +343,7 @@ def _levels(found: Recall) -> of_generated.Guesser:
     )
 
 
-def _spread(games: Sequence[Contest], setting: Setting, seed: int) -> of_generated.Repeats:
+def _spread(games: Sequence[Contest], setting: SyntheticSetting, seed: int) -> of_generated.Repeats:
     """Mean and t-interval over repeats, which is what the paper's tables show."""
     rows = [
         measure(g, error=setting.error, rule=setting.rule, seed=seed + k).numbers()

@@ -135,7 +135,7 @@ def play(
 ) -> Result:
     """The contests, what they prove, and the same trials weighed one by one."""
     work = work or Work({})
-    setting = findings.Setting(rule, gamma, tuple(deltas), error)
+    setting = findings.SyntheticSetting(rule, gamma, tuple(deltas), error)
     if 0 < material.outside.size < contest.least_records():
         raise InputError(
             f"{material.outside.size} real non-members are too few for a comparison: at least "

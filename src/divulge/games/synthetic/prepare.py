@@ -63,7 +63,7 @@ class Work(Training):
 
 
 @dataclass(frozen=True)
-class Columns:
+class RecordColumns:
     """Which columns are what."""
 
     features: tuple[str, ...]
@@ -117,7 +117,7 @@ def read_columns(
     target: Sequence[str],
     helper: Sequence[str],
     model: Any,
-) -> Columns:
+) -> RecordColumns:
     """Resolve names and patterns; every column that is nothing else is a feature by default."""
     where = "the table of members"
     if label is not None:
@@ -141,12 +141,12 @@ def read_columns(
     require(not wrong, f"Column {wrong[:1]} cannot be a feature and a loss.")
     names = [c for c in names if c != label]
     require(len(names) > 0, "The members have no feature columns.")
-    return Columns(tuple(names), label, tuple(losses), tuple(helped))
+    return RecordColumns(tuple(names), label, tuple(losses), tuple(helped))
 
 
 def gather(
     members: Frame,
-    columns: Columns,
+    columns: RecordColumns,
     *,
     generated: Frame | None,
     nonmembers: Frame | None,
@@ -257,7 +257,7 @@ def gather(
     )
 
 
-def _by_content(frame: Frame, columns: Columns) -> tuple[Frame, Rows]:
+def _by_content(frame: Frame, columns: RecordColumns) -> tuple[Frame, Rows]:
     """A table in the order of its rows' content, and where they stood."""
     order = order_of(frame, [c for c in frame.columns if c in columns.all])
     return arranged(frame, order), order
@@ -293,7 +293,7 @@ def _generate(
 def _target(
     model: Any,
     played: Frame,
-    columns: Columns,
+    columns: RecordColumns,
     work: Work,
 ) -> Array:
     if model is None:
@@ -313,7 +313,7 @@ def _target(
     return _checked(kept["loss"], "of the target")[:, None]
 
 
-def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
+def _asked(work: Work, played: Frame, columns: RecordColumns) -> dict[str, Any]:
     return {
         "model": work.keys.get("model"),
         "records": tables.fingerprint(None, played, "played")["sha256"],
@@ -323,7 +323,7 @@ def _asked(work: Work, played: Frame, columns: Columns) -> dict[str, Any]:
 
 
 def _helpers(
-    teach: Teach, columns: Columns, work: Work, progress: Callable[[int, int], None]
+    teach: Teach, columns: RecordColumns, work: Work, progress: Callable[[int, int], None]
 ) -> Array:
     """The losses of every helper, a column each; they are taught at the same time."""
     asked = _asked(work, teach.played, columns)

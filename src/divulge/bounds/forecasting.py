@@ -1,0 +1,137 @@
+"""Forecasts of a value that is one of several, learned as values are revealed.
+
+A conditional logit, ``q_j ~ w_j exp(g(s_j))``: with g linear in the scores of the values, and with
+g piecewise linear, knots at quantiles of the scores. Both are fitted on the rows revealed so far
+and predict the next block; their mixture has weights by how well each predicted before (the
+prequential likelihood), so that the forecast of a row depends on earlier values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax, softmax
+
+from divulge.errors import require
+from divulge.types import Array, Index
+
+FIRST = 32
+"""Rows on which nothing is staked, and from which the first forecast is learned."""
+_GROWTH = 1.5
+_MOST_FITTED = 50_000
+_KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
+_RIDGE = 1.0
+_NEWTON_STEPS = 30
+_CLOSE = 1e-8
+_SURE = 1e-4
+"""This share of every forecast is the prior: no value is ever given up."""
+_MOST_EVIDENCE = 30.0
+
+Basis = Callable[[Array], Array]
+
+
+def forecast(score: Array, prior: Array, value: Index) -> Array:
+    """The forecast of every row from the values of the rows above it.
+
+    ``score`` has a column per value, and may have a last axis of several scores; a prior of 0 is a
+    value that is not there, whatever its score.
+    """
+    scores = score[:, :, None] if score.ndim == 2 else score
+    require(scores.shape[:2] == prior.shape, "There must be one score per row and value.")
+    there = prior > 0.0
+    require(bool(np.isfinite(scores[there]).all()), "Scores must be finite.")
+    scores = np.where(there[:, :, None], scores, 0.0)
+    log_prior = np.log(np.where(there, prior, 1.0)) + np.where(there, 0.0, -np.inf)
+    out = np.array(prior, dtype=float)
+    merit = np.zeros(2)
+    for known, following in _blocks(len(prior)):
+        seen = slice(0, min(known, _MOST_FITTED))
+        block = slice(known, following)
+        bases = (_linear(scores[seen], there[seen]), _bent(scores[seen], there[seen]))
+        logs = np.stack(
+            [
+                _fitted(basis, scores[seen], log_prior[seen], value[seen]).log_forecast(
+                    basis(scores[block]), log_prior[block]
+                )
+                for basis in bases
+            ]
+        )
+        mixed = np.einsum("m,mij->ij", softmax(merit), np.exp(logs))
+        out[block] = (1.0 - _SURE) * mixed + _SURE * prior[block]
+        merit += np.take_along_axis(logs, value[None, block, None], axis=2).sum(axis=(1, 2))
+    return out
+
+
+def _blocks(rows: int) -> Iterator[tuple[int, int]]:
+    known = FIRST
+    while known < rows:
+        following = min(rows, int(np.ceil(known * _GROWTH)))
+        yield known, following
+        known = following
+
+
+@dataclass(frozen=True)
+class _Logit:
+    """Weights of the columns of a basis."""
+
+    weights: Array = field(repr=False)
+
+    def log_forecast(self, columns: Array, log_prior: Array) -> Array:
+        evidence = np.clip(columns @ self.weights, -_MOST_EVIDENCE, _MOST_EVIDENCE)
+        return np.asarray(log_softmax(log_prior + evidence, axis=1))
+
+
+def _fitted(basis: Basis, scores: Array, log_prior: Array, value: Index) -> _Logit:
+    """Ridge-penalised maximum likelihood by Newton's method, each step halved until it helps."""
+    columns = basis(scores)
+    own = np.take_along_axis(columns, value[:, None, None], axis=1)[:, 0]
+    weights = np.zeros(columns.shape[2])
+
+    def loss(w: Array) -> float:
+        logs = log_softmax(log_prior + columns @ w, axis=1)
+        fit = float(np.take_along_axis(logs, value[:, None], axis=1).sum())
+        return 0.5 * _RIDGE * float(w @ w) - fit
+
+    best = loss(weights)
+    for _ in range(_NEWTON_STEPS):
+        p = softmax(log_prior + columns @ weights, axis=1)
+        mean = np.einsum("ij,ijc->ic", p, columns)
+        slope = (own - mean).sum(axis=0) - _RIDGE * weights
+        spread = np.einsum("ij,ijc,ijd->cd", p, columns, columns, optimize=True) - mean.T @ mean
+        step = np.linalg.solve(spread + _RIDGE * np.eye(weights.size), slope)
+        size, found = 1.0, loss(weights + step)
+        while found > best and size > 1e-4:
+            size *= 0.5
+            found = loss(weights + size * step)
+        if found >= best - _CLOSE * (1.0 + abs(best)):
+            break
+        weights, best = weights + size * step, found
+    return _Logit(weights)
+
+
+def _scaled(scores: Array, there: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    shown = scores[there]
+    return shown.mean(axis=0), np.maximum(shown.std(axis=0), 1e-12)
+
+
+def _linear(scores: Array, there: npt.NDArray[np.bool_]) -> Basis:
+    centre, scale = _scaled(scores, there)
+    return lambda s: np.asarray(np.clip((s - centre) / scale, -1e3, 1e3))
+
+
+def _bent(scores: Array, there: npt.NDArray[np.bool_]) -> Basis:
+    """The scores, flat beyond all that was seen, and how far each lies above each knot."""
+    centre, scale = _scaled(scores, there)
+    shown = (scores[there] - centre) / scale
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    knots = np.quantile(shown, _KNOTS, axis=0)
+
+    def columns(s: Array) -> Array:
+        z = np.clip((s - centre) / scale, low, high)
+        above = [np.maximum(z - knot, 0.0) for knot in knots]
+        return np.concatenate([z, *above], axis=2)
+
+    return columns
