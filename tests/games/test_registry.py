@@ -16,6 +16,7 @@ from divulge.games.registry import Game
 from divulge.report.presentation import Presentation, presentation
 from divulge.report.terminal import result_text
 from divulge.result import Result
+from divulge.work import plugins
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
@@ -25,7 +26,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
         setattr(module, name, value)
     monkeypatch.setitem(sys.modules, "other_games", module)
     entries = tuple(EntryPoint(n, f"other_games:{n}", registry.GROUP) for n in values)
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
 
 
 @pytest.mark.parametrize("game", registry.BUILT_IN, ids=lambda game: game.name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from importlib.metadata import EntryPoint, entry_points
 
 from divulge.attacks import (
     confidence,
@@ -32,6 +31,7 @@ from divulge.attacks import (
 )
 from divulge.attacks.base import Attack, Observed
 from divulge.errors import InputError
+from divulge.work import plugins
 
 GROUP = "divulge.attacks"
 
@@ -60,19 +60,19 @@ BY_NAME: dict[str, Attack] = {attack.name: attack for attack in BUILT_IN}
 
 def names() -> tuple[str, ...]:
     """Names of all attacks, the built-in ones first; nothing is imported."""
-    return tuple(dict.fromkeys([*BY_NAME, *(entry.name for entry in _entries())]))
+    return tuple(dict.fromkeys([*BY_NAME, *(entry.name for entry in plugins.entries(GROUP))]))
 
 
 def find(name: str) -> Attack:
     """The attack of that name; InputError with the nearest names if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
-    entries = [entry for entry in _entries() if entry.name == name]
+    entries = [entry for entry in plugins.entries(GROUP) if entry.name == name]
     if len(entries) > 1:
-        both = " and ".join(_distribution(entry) for entry in entries)
+        both = " and ".join(plugins.package(entry) for entry in entries)
         raise InputError(f"Both {both} offer an attack {name!r}. Remove one of them.")
     if entries:
-        return _load(entries[0])
+        return plugins.load(entries[0], Attack, "attack")
     known = names()
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
@@ -83,12 +83,12 @@ def plug_ins() -> tuple[tuple[Attack, ...], tuple[str, ...]]:
     """The attacks of other packages, and what is wrong with those that cannot be used."""
     found: dict[str, Attack] = {}
     problems: list[str] = []
-    for entry in _entries():
+    for entry in plugins.entries(GROUP):
         try:
             if entry.name in BY_NAME:
                 raise InputError(
-                    f"The attack {entry.name!r} of {_distribution(entry)} is left out: a built-in "
-                    "attack has that name."
+                    f"The attack {entry.name!r} of {plugins.package(entry)} is left out: a "
+                    "built-in attack has that name."
                 )
             found[entry.name] = find(entry.name)
         except InputError as error:
@@ -109,26 +109,3 @@ def available(observed: Observed, *, others: bool = False) -> tuple[Attack, ...]
 def direction(name: str) -> float:
     """The factor that makes larger scores of an attack speak for membership: +1 or -1."""
     return -1.0 if find(name).lower_is_member else 1.0
-
-
-def _entries() -> tuple[EntryPoint, ...]:
-    return tuple(sorted(entry_points(group=GROUP), key=lambda e: (e.name, _distribution(e))))
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return f"the package {entry.dist.name!r}" if entry.dist is not None else "an unknown package"
-
-
-def _load(entry: EntryPoint) -> Attack:
-    where = f"the attack {entry.name!r} of {_distribution(entry)}"
-    try:
-        attack = entry.load()
-    except Exception as error:  # another package's module may fail in any way
-        raise InputError(f"Cannot load {where}: {type(error).__name__}: {error}") from error
-    if not isinstance(attack, Attack):
-        raise InputError(f"Cannot use {where}: it is not an Attack but {type(attack).__name__}.")
-    if attack.name != entry.name:
-        raise InputError(
-            f"Cannot use {where}: it calls itself {attack.name!r}. Both names must be the same."
-        )
-    return attack

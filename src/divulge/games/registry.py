@@ -10,10 +10,10 @@ from __future__ import annotations
 import importlib
 import warnings
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from divulge.errors import InputError
+from divulge.work import plugins
 
 GROUP = "divulge.games"
 
@@ -68,14 +68,14 @@ BY_NAME = {game.name: game for game in BUILT_IN}
 def games() -> tuple[Game, ...]:
     """All games, the built-in ones first; a warning for each that cannot be used."""
     found = dict(BY_NAME)
-    for entry in sorted(entry_points(group=GROUP), key=lambda e: (e.name, _package(e))):
+    for entry in plugins.entries(GROUP):
         try:
             if entry.name in found:
                 raise InputError(
-                    f"The game {entry.name!r} of {_package(entry)} is left out: another game has "
-                    "that name."
+                    f"The game {entry.name!r} of {plugins.package(entry)} is left out: another "
+                    "game has that name."
                 )
-            found[entry.name] = _load(entry)
+            found[entry.name] = plugins.load(entry, Game, "game")
         except InputError as problem:
             warnings.warn(str(problem), stacklevel=2)
     return tuple(found.values())
@@ -96,22 +96,3 @@ def presentation(name: str) -> Any:
             raise
         warnings.warn(str(problem), stacklevel=2)
         return None
-
-
-def _package(entry: EntryPoint) -> str:
-    return f"the package {entry.dist.name!r}" if entry.dist is not None else "an unknown package"
-
-
-def _load(entry: EntryPoint) -> Game:
-    where = f"the game {entry.name!r} of {_package(entry)}"
-    try:
-        game = entry.load()
-    except Exception as error:  # another package's module may fail in any way
-        raise InputError(f"Cannot load {where}: {type(error).__name__}: {error}") from error
-    if not isinstance(game, Game):
-        raise InputError(f"Cannot use {where}: it is not a Game but {type(game).__name__}.")
-    if game.name != entry.name:
-        raise InputError(
-            f"Cannot use {where}: it calls itself {game.name!r}. Both names must be the same."
-        )
-    return game
