@@ -130,6 +130,14 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "what the target says of strangers ignored",
+        "divulge.shift.strangers:compare",
+        "np.minimum(share, 1.0)",
+        "np.minimum(0.0 * share, 1.0)",
+        ("epsilon, held-out, populations | known labels (product of three, null) | 2000",),
+        quick=False,
+    ),
+    Mutation(
         "no allowance for what both models missed",
         "divulge.shift.allowance:estimate_allowance",
         "reach * slope + c_lb, MU_SCALE * slope + gaussian",
