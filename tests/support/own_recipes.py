@@ -23,3 +23,8 @@ def broken(rng, count):
 
 
 something = 3
+
+
+def lengths(rows):
+    """A model of texts: the number of different characters."""
+    return [float(len(set(text))) for text in rows["text"].to_pylist()]

@@ -369,8 +369,8 @@ def parse(text: str) -> Recipe:
             require(days.size >= 2, "too few days")
             return days
         except (TypeError, ValueError):
-            form = "date:2020-01-01..2024-12-31"
-            raise InputError(f"A draw of two days or more is {form}, not {text!r}.") from None
+            dates = "date:2020-01-01..2024-12-31"
+            raise InputError(f"A draw of two days or more is {dates}, not {text!r}.") from None
     if kind == "choice":
         return _choice(text, Path(rest))
     if kind == "permutation" and colon:
