@@ -272,6 +272,14 @@ def test_no_false_claim_where_the_model_saw_no_value(rng):
     assert false <= 4
 
 
+def test_a_place_in_a_batch_proves_nothing(rng):
+    """Last bits of a score depend on where a version stands; that must not tell the true one."""
+    found = line_ups(letters(300), HEX, rng, text="text", candidates=4)
+    scores, _ = score_versions(found, lambda rows: 1e-9 * (np.arange(len(rows)) % 4))
+    prior, value = np.full(scores.shape, 1 / 4), np.zeros(len(scores), dtype=np.intp)
+    assert bet_values(forecast(scores, prior, value), prior, value).epsilon == 0.0
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     pytest.importorskip("torch", reason="needs the extra 'language'")

@@ -95,8 +95,8 @@ def line_ups(
     """Line-ups of ``candidates`` values each, for a table of training records.
 
     With ``text`` the value is a part of that column: the one in the column ``value``, or the only
-    one of the recipe's form; without it that column itself was drawn. Texts without a value may hold
-    copies. Records of one ``unit`` share a draw; by default those that share a value do, where
+    one of the recipe's form; without it that column itself was drawn. Texts without a value may
+    hold copies. Records of one ``unit`` share a draw; by default those that share a value do, where
     chance would hardly repeat one, and else every record has its own.
     """
     require(candidates >= 2, f"A line-up needs at least 2 candidates. Found {candidates!r}.")
