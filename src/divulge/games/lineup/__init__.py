@@ -1,0 +1,1 @@
+"""The line-up game: a true value among others that the same chance might have drawn."""
