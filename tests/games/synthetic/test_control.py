@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from divulge.selftest.controls import RealPopulation
 from scipy.special import expit
 
 from divulge.bounds import betting
@@ -14,6 +13,7 @@ from divulge.games.synthetic import play as synthetic
 from divulge.games.synthetic.control import ALIKE, Control, sight
 from divulge.games.synthetic.prepare import Work
 from divulge.result import Bound, Result, Verdict
+from divulge.selftest.real_nonmembers import RealPopulation
 
 
 def found(epsilon: float, *, mu: float = 0.0, status: str = "leak", **more) -> Result:
