@@ -27,7 +27,7 @@ from divulge.games.synthetic import contest, one_by_one
 from divulge.games.synthetic.control import Control
 from divulge.games.synthetic.prepare import Material
 from divulge.result import Result
-from divulge.selftest.controls import RealPopulation
+from divulge.selftest.real_nonmembers import RealPopulation
 
 ERROR = 0.05
 FIFTH = 0.2
