@@ -34,9 +34,9 @@ from divulge import demo
 from divulge.data import tables
 from divulge.errors import DivulgeError, InputError, MissingExtra
 from divulge.games import synthetic
-from divulge.games.membership.findings import headline_epsilon
 from divulge.games.synthetic import contest, findings, prepare
 from divulge.generators import NAMES, by_name
+from divulge.proof.state import headline_epsilon
 from divulge.result import Result, floor_to
 
 Row = dict[str, Any]

@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.data import tables
-from divulge.games.membership.findings import headline_epsilon
 from divulge.games.synthetic.play import synthetic
+from divulge.proof.state import headline_epsilon
 from divulge.types import Array
 
 People = dict[str, Array]
