@@ -48,9 +48,9 @@ def forecast(score: Array, prior: Array, value: Index, known: int | None = None)
     log_prior = np.log(np.where(there, prior, 1.0)) + np.where(there, 0.0, -np.inf)
     out = np.array(prior, dtype=float)
     merit = np.zeros(2)
-    for known, following in _blocks(len(prior), known):
-        seen = slice(0, min(known, _MOST_FITTED))
-        block = slice(known, following)
+    for above, following in _blocks(len(prior), known):
+        seen = slice(0, min(above, _MOST_FITTED))
+        block = slice(above, following)
         bases = (_linear(scores[seen], there[seen]), _bent(scores[seen], there[seen]))
         logs = np.stack(
             [

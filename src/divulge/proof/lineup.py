@@ -95,9 +95,7 @@ class LineUp:
         return LineUp(
             np.take_along_axis(self.score[rows], deep, axis=1),
             np.argmax(places == self.value[rows, None], axis=1),
-            None
-            if self.prior is None
-            else np.take_along_axis(self.prior[rows], places, axis=1),
+            None if self.prior is None else np.take_along_axis(self.prior[rows], places, axis=1),
             None if self.copies is None else self.copies[rows],
         )
 
@@ -163,7 +161,7 @@ def _stated(bet: BettingResult, counts: LineUpCounts | None, rule: Rule) -> tupl
     ]
     if counts is None:
         return tuple(bounds)
-    values = {None: counts.mu(rule.half)}
+    values: dict[float | None, float] = {None: counts.mu(rule.half)}
     values |= {delta: counts.epsilon(delta, rule.half) for delta in rule.deltas}
     bounds += [
         Bound(
