@@ -33,8 +33,8 @@ COUNT_THEOREM = (
     "over the numbers of guesses"
 )
 DRAWN = (
-    "the alternatives were drawn from the true value's own distribution, independently of the "
-    "training"
+    "the alternatives were drawn from the true value's own distribution given all else that the "
+    "scores use, independently of the training"
 )
 INDEPENDENT = "the values of the line-ups are independent of each other"
 REPLACEMENT = "privacy under replacement of the value (for add/remove: half of each bound)"
