@@ -38,11 +38,14 @@ CALLS: dict[str, Any] = {
     "retraining": lambda **more: divulge.retraining(COUNTS, **more),
     "plan": lambda **more: divulge.canaries.plan(RECORDS, count=20, strategy="random", **more),
     "leakage": lambda **more: divulge.leakage(RECORDS, reference=RECORDS, **more),
+    "lineup": lambda **more: divulge.lineup(RECORDS, score=["a", "b"], truth="a", **more),
 }
 
 
 @pytest.mark.parametrize("seed", [-1, -(2**70), 1.5, "1", None, True, float("nan")])
-@pytest.mark.parametrize("call", ["membership", "attribute", "synthetic", "retraining", "plan"])
+@pytest.mark.parametrize(
+    "call", ["membership", "attribute", "synthetic", "retraining", "plan", "lineup"]
+)
 def test_a_seed_is_a_whole_number_of_at_least_0(call, seed):
     if call == "plan" and seed is None:
         return
@@ -50,7 +53,9 @@ def test_a_seed_is_a_whole_number_of_at_least_0(call, seed):
         CALLS[call](seed=seed)
 
 
-@pytest.mark.parametrize("call", ["membership", "attribute", "synthetic", "retraining", "leakage"])
+@pytest.mark.parametrize(
+    "call", ["membership", "attribute", "synthetic", "retraining", "leakage", "lineup"]
+)
 @pytest.mark.parametrize("delta", [-1.0, 1.0, 2.0, float("nan"), float("inf")])
 def test_a_delta_lies_between_0_and_1(call, delta):
     with pytest.raises(InputError, match="delta must lie in"):

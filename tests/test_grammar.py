@@ -23,6 +23,7 @@ FUNCTIONS = {
     "plan": divulge.canaries.plan,
     "audit": divulge.canaries.audit,
     "leakage": divulge.leakage,
+    "lineup": divulge.lineup,
     "score": divulge.score,
 }
 INPUT = (
@@ -31,11 +32,12 @@ INPUT = (
     *("heldout", "population", "rows", "columns"),
     *("truth", "score", "lower_is_member", "features", "label", "text", "protected", "bins"),
     *("target", "proxy", "target_loss", "helper_loss", "propensity", "reference_score"),
+    *("value", "copies"),
     *("id", "group", "ignore_others", "drop_constant"),
 )
 MODEL = (
     *("model", "proxy_model", "references", "shadows", "shadow_columns", "attack", "power"),
-    *("generator", "drop_poor"),
+    *("generator", "drop_poor", "draw", "candidates"),
 )
 STATISTICS = (
     *("combine", "estimator", "calibration", "corrections", "bootstrap"),
@@ -47,7 +49,7 @@ STATISTICS = (
 )
 WORK = ("chunk", "n_jobs", "backend", "address", "cache", "cache_key")
 OUTPUT = ("table", "command", "progress")
-LONG = ("membership", "synthetic", "measure", "score")
+LONG = ("membership", "synthetic", "measure", "score", "lineup")
 """Functions with work that processes can share."""
 
 
@@ -85,7 +87,7 @@ def test_every_public_name_is_documented():
     for name in divulge.__all__:
         assert f"divulge.{name}" in PAGE, name
         assert getattr(divulge, name) is not None
-    assert len(divulge.__all__) <= 12
+    assert len(divulge.__all__) <= 13
 
 
 def test_every_shared_word_is_documented():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from divulge.games import canaries
     from divulge.games.attribute import attribute
     from divulge.games.leakage import leakage
+    from divulge.games.lineup import lineup
     from divulge.games.membership import membership
     from divulge.games.retraining import retraining
     from divulge.games.synthetic import synthetic
@@ -29,6 +30,7 @@ _NAMES = {
     "attribute": "divulge.games.attribute",
     "check": "divulge.claims",
     "leakage": "divulge.games.leakage",
+    "lineup": "divulge.games.lineup",
     "membership": "divulge.games.membership",
     "retraining": "divulge.games.retraining",
     "score": "divulge.attacks.table",
@@ -50,6 +52,7 @@ __all__ = [
     "canaries",
     "check",
     "leakage",
+    "lineup",
     "membership",
     "retraining",
     "score",

@@ -47,6 +47,8 @@ def files(name: str) -> dict[str, bytes]:
         return {t: _table(460, loss=RNG.normal(size=460).round(4)) for t in tables}
     if name in ("leakage", "canaries plan"):
         return {f"{n}.csv": _table(250, key=np.arange(250)) for n in ("data", "ref")}
+    if name == "lineup":
+        return {"scores.csv": csv({f"s_{k}": RNG.normal(size=60).tolist() for k in range(4)})}
     if name == "score":
         return {"records.csv": _table(100, y=np.arange(100) % 2)}
     if name in ("retraining", "canaries audit", "check", "report"):

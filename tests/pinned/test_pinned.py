@@ -19,7 +19,7 @@ from divulge.result import json_schema
 
 PROVED = {
     *("attribute-exact", "attribute-published", "attribute-tau"),
-    *("canaries-audit", "canaries-loaded"),
+    *("canaries-audit", "canaries-loaded", "lineup-groups", "lineup-wide"),
     *("retraining-group", "retraining-options", "retraining-plain", "retraining-sampler"),
 }
 """Runs whose assumptions the design or the user vouches for; the others rest on estimates."""

@@ -9,6 +9,7 @@ _P = "divulge.posterior."
 _COUNTING = _B + "counting:"
 _CHECK = ("randomised response at the edge",)
 _RECURSION = ("recursion mu | worst", "recursion epsilon | ")
+_DIRECT = ("lineup, direct bets",)
 _BETS = ("betting | null | all",)
 
 IN_BOUNDS: tuple[Mutation, ...] = (
@@ -262,6 +263,62 @@ IN_BOUNDS: tuple[Mutation, ...] = (
         'first = np.argsort(np.concatenate([np.zeros(0), *uniforms]), kind="stable")',
         "first = np.arange(sum(part.size for part in uniforms))",
         ("sorted rows",),
+    ),
+    Mutation(
+        "direct bets pressed from above only",
+        _B + "compiled_values:_factor",
+        "min(max(own, t), edge * t)",
+        "min(own, edge * t)",
+        _DIRECT,
+        cheap=True,
+    ),
+    Mutation(
+        "direct bets against a point that sums to less than one",
+        _B + "compiled_values:_factor",
+        "min(max(own, t), edge * t)",
+        "0.9 * min(max(own, t), edge * t)",
+        _DIRECT,
+        cheap=True,
+    ),
+    Mutation(
+        "direct bets that forget the prior",
+        _B + "direct:bet_values",
+        "sort_ratios(q, w, y)",
+        "sort_ratios(q, np.full_like(w, 1.0 / w.shape[1]), y)",
+        _DIRECT,
+        cheap=True,
+    ),
+    Mutation(
+        "direct bets that forget the copies",
+        _B + "direct:bet_values",
+        "np.ones(len(q)) if copies is None else np.asarray(copies, dtype=float)",
+        "np.ones(len(q))",
+        _DIRECT,
+        cheap=True,
+    ),
+    Mutation(
+        "K wrong answers among K candidates",
+        _B + "recursion:_check_candidates",
+        "float(candidates - 1)",
+        "float(candidates)",
+        ("lineup, counts | ",),
+        cheap=True,
+    ),
+    Mutation(
+        "each number of guesses at the whole error",
+        _B + "lineups:LineUpCounts.epsilon",
+        "error=error / len(self.guesses)",
+        "error=error",
+        ("lineup, counts | ",),
+        cheap=True,
+    ),
+    Mutation(
+        "group privacy at the delta of one record",
+        _B + "lineups:of_group",
+        "min(delta * steps, _ALMOST_ONE)",
+        "delta",
+        ("lineup, counts | ",),
+        cheap=True,
     ),
     Mutation(
         "posterior with a prior of a tenth of the variance",

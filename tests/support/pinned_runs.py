@@ -110,6 +110,10 @@ RUNS = (
     _run(
         "leakage-rate", f"{_LEAKAGE} --mechanism subsampled-mean --rate 0.4 --fpr 0.05 --delta 1e-3"
     ),
+    _run("lineup-wide", "lineup lineup.csv", slow=False),
+    _run(
+        "lineup-groups", "lineup lineup.csv --value v --delta 1e-6 --delta 1e-3 --seed 3 --id key"
+    ),
     _run(
         "canaries-audit",
         "canaries audit plan.json canaries.csv",
@@ -215,6 +219,13 @@ def write_tables(folder: Path) -> None:
             a=z[:, 0], b=z[:, 0] + z[:, 1], c=z[:, 2] ** 3, d=(rng.random(rows) < 0.1).astype(int),
         )  # fmt: skip
     (folder / "asked.py").write_text(MODULE)
+    shown = rng.normal(size=(400, 8))
+    shown[:, 0] += 1.5
+    _write(
+        folder / "lineup.csv",
+        key=np.arange(400), v=np.arange(400) // 2,
+        **{f"s_{j}": shown[:, j] for j in range(8)},
+    )  # fmt: skip
 
 
 def write_canary_scores(folder: Path) -> None:

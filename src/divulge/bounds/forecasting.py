@@ -33,11 +33,12 @@ _MOST_EVIDENCE = 30.0
 Basis = Callable[[Array], Array]
 
 
-def forecast(score: Array, prior: Array, value: Index) -> Array:
+def forecast(score: Array, prior: Array, value: Index, known: int | None = None) -> Array:
     """The forecast of every row from the values of the rows above it.
 
     ``score`` has a column per value, and may have a last axis of several scores; a prior of 0 is a
-    value that is not there, whatever its score.
+    value that is not there, whatever its score. Of the values from row ``known`` on, where it is
+    given, nothing is learned: guesses that are counted may not depend on them.
     """
     scores = score[:, :, None] if score.ndim == 2 else score
     require(scores.shape[:2] == prior.shape, "There must be one score per row and value.")
@@ -47,9 +48,9 @@ def forecast(score: Array, prior: Array, value: Index) -> Array:
     log_prior = np.log(np.where(there, prior, 1.0)) + np.where(there, 0.0, -np.inf)
     out = np.array(prior, dtype=float)
     merit = np.zeros(2)
-    for known, following in _blocks(len(prior)):
-        seen = slice(0, min(known, _MOST_FITTED))
-        block = slice(known, following)
+    for above, following in _blocks(len(prior), known):
+        seen = slice(0, min(above, _MOST_FITTED))
+        block = slice(above, following)
         bases = (_linear(scores[seen], there[seen]), _bent(scores[seen], there[seen]))
         logs = np.stack(
             [
@@ -65,12 +66,14 @@ def forecast(score: Array, prior: Array, value: Index) -> Array:
     return out
 
 
-def _blocks(rows: int) -> Iterator[tuple[int, int]]:
-    known = FIRST
-    while known < rows:
-        following = min(rows, int(np.ceil(known * _GROWTH)))
+def _blocks(rows: int, last: int | None = None) -> Iterator[tuple[int, int]]:
+    known, revealed = FIRST, rows if last is None else min(last, rows)
+    while known < revealed:
+        following = min(revealed, int(np.ceil(known * _GROWTH)))
         yield known, following
         known = following
+    if FIRST <= revealed < rows:
+        yield revealed, rows
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def largest_rejected(
     *,
     error: float = 0.05,
     tau: float = 0.0,
+    candidates: int = 2,
     tolerance: float = TOLERANCE,
 ) -> float:
     """The largest parameter of a nested family of curves that the counts refute, 0 if none.
@@ -78,7 +79,15 @@ def largest_rejected(
     low, high = 0.0, 1.0
 
     def rejected(parameter: float) -> bool:
-        return rejects(family(parameter), trials, guesses, correct, error=error, tau=tau)
+        return rejects(
+            family(parameter),
+            trials,
+            guesses,
+            correct,
+            error=error,
+            tau=tau,
+            candidates=candidates,
+        )
 
     if not rejected(low):
         return 0.0

@@ -61,6 +61,7 @@ BUILT_IN = (
     _built_in("retraining"),
     _built_in("leakage"),
     _built_in("canaries", "audit", "app"),
+    _built_in("lineup"),
 )
 BY_NAME = {game.name: game for game in BUILT_IN}
 

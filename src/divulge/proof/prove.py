@@ -13,6 +13,7 @@ from divulge.bounds import several_draws
 from divulge.proof.adjust import adjust
 from divulge.proof.alternatives import Alternatives, Replayed, replayed, stated
 from divulge.proof.corrections import Proof, correct
+from divulge.proof.lineup import LineUp, LineUpProof, lined_up
 from divulge.proof.rule import Rule
 from divulge.trials import Trials
 from divulge.types import Progress
@@ -30,19 +31,28 @@ def prove(
 ) -> Replayed: ...
 
 
+@overload
 def prove(
-    trials: Trials | Alternatives,
+    trials: LineUp, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> LineUpProof: ...
+
+
+def prove(
+    trials: Trials | Alternatives | LineUp,
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Proof | Replayed:
+) -> Proof | Replayed | LineUpProof:
     """What the scores prove beyond what the records give away; CannotConclude where nothing can.
 
     Shift is taken into account (``adjust.py``), then every correction states its bounds
     (``corrections.py``). Whatever is learned, chosen and drawn at random follows from the trials,
     the rule and the generator. With several alternatives a coin chooses between the own one and
-    one that is drawn, as often as the rule says (``alternatives.py``).
+    one that is drawn, as often as the rule says (``alternatives.py``). Of line-ups the true value
+    itself is bet on and guessed (``lineup.py``).
     """
+    if isinstance(trials, LineUp):
+        return lined_up(trials, rule, rng, progress)
     if isinstance(trials, Alternatives):
         proof = replayed(trials, rule, rng, progress)
         return replace(proof, bounds=stated(proof))

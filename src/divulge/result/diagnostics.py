@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from divulge.result import of_generated, of_leakage, of_posterior, of_values, shared
+from divulge.result import of_generated, of_leakage, of_lineup, of_posterior, of_values, shared
 from divulge.result.form import Count, Number, Record, Share
 
 
@@ -54,6 +54,7 @@ class Diagnostics(Record):
     mechanism: of_leakage.MechanismRecord | None = None
     covariance: of_leakage.Distances | None = None
     normality: tuple[of_leakage.NotNormal, ...] | None = None
+    ranks: of_lineup.Ranks | None = None
     other: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -31,6 +31,7 @@ from divulge.selftest import (
     exact,
     guards,
     leakage,
+    lineup,
     nulls,
     populations,
     posteriors,
@@ -192,5 +193,6 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     dependent.cases,
     canaries.cases,
     leakage.cases,
+    lineup.cases,
 )
 """Who has rows: one line each."""

@@ -120,7 +120,7 @@ def test_a_value_that_is_not_in_the_file(colours):
         ("choice:nowhere.txt", "There is no file"),
         ("permutation:", "separator"),
         ("no_such_module:draw", "no module"),
-        ("own_recipes:nothing", "nothing named"),
+        ("own_recipes:nothing", "no attribute"),
         ("own_recipes:something", "not a function"),
         ("a\nb", "Write a draw as"),
     ],

@@ -1,1 +1,5 @@
-"""The line-up game: a true value among others that the same chance might have drawn."""
+"""The line-up: a value that was random by design, among others drawn just as it was."""
+
+from divulge.games.lineup.play import lineup
+
+__all__ = ["lineup"]

@@ -1,0 +1,207 @@
+"""The line-up: can the model tell the true value of a record from others drawn just as it was?
+
+A value that was random by design (a key, a number, a treatment arm, a planted secret) has exact
+non-members: fresh draws from its distribution. No non-member records, no proxy and no features are
+needed, and whatever the model knows of the population tells it nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from divulge import __version__
+from divulge.data.arranged import arranged, order_of, rows_named
+from divulge.data.given import read_table
+from divulge.data.table_files import require_table_name, write_table
+from divulge.errors import CannotConclude, require
+from divulge.games.lineup import findings
+from divulge.games.lineup.drawn import CANDIDATES, TOTAL, line_ups, score_versions
+from divulge.games.lineup.read import LEAST, LineUps, read
+from divulge.games.lineup.recipes import parse
+from divulge.games.public import provenance, public
+from divulge.models.handed import described
+from divulge.proof.lineup import LineUp
+from divulge.proof.prove import prove
+from divulge.proof.rule import DELTAS, Rule
+from divulge.result import Result
+from divulge.types import Progress
+
+
+@public("lineup")
+def lineup(
+    data: Any,
+    *,
+    truth: str | None = None,
+    score: str | Sequence[str] | None = None,
+    lower_is_member: bool | None = None,
+    features: str | Sequence[str] = (),
+    label: str | None = None,
+    text: str | None = None,
+    value: str | None = None,
+    copies: str | None = None,
+    id: str | None = None,
+    model: Any = None,
+    attack: str = TOTAL,
+    draw: str | None = None,
+    candidates: int = CANDIDATES,
+    deltas: Sequence[float] = DELTAS,
+    error: float = 0.05,
+    seed: int = 0,
+    n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
+    table: str | os.PathLike[str] | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """What the scores of true values among alternatives prove about the training run.
+
+    ``data`` is a table with a row per training record and a column of scores per candidate
+    (default ``s_*``; ``s_0``, or the column named as ``truth``, is the true value's), with one
+    column of lists (the true value's score first), or with a row per candidate: ``id`` says which
+    line-up it belongs to, ``truth`` (default ``true``) which one is the true value. ``value``
+    names the true value, so that one that stands in several records is one trial; ``copies`` says
+    in how many.
+
+    Or ``data`` are training records, ``model`` is the target, and ``draw`` says how the value was
+    drawn: ``hex:32``, ``digits:6``, ``uuid4``, ``date:2020-01-01..2024-12-31``,
+    ``choice:file.txt``, ``permutation:,`` or ``module:function``. The value is the column
+    ``value``, or a part of the column ``text`` (with or without a column that names it). Every
+    record is shown with the true value and with ``candidates - 1`` fresh draws, and scored by the
+    ``attack`` (``total``: the log-probability of the whole text, or of the label).
+
+    ``table`` is where the ranks of all line-ups go (Parquet or CSV). The bounds hold
+    together with confidence ``1 - error``.
+    """
+    target = None if table is None else require_table_name(table, (data,))
+    rng = np.random.default_rng(seed)
+    if model is not None or draw is not None:
+        found = _asked(
+            data,
+            rng,
+            model=model,
+            draw=draw,
+            line_up={
+                "value": value,
+                "text": text,
+                "unit": id,
+                "features": [features] if isinstance(features, str) else list(features),
+                "label": label,
+                "candidates": candidates,
+            },
+            asking={
+                "attack": attack,
+                "n_jobs": n_jobs,
+                "backend": backend,
+                "address": address,
+                "cache": cache,
+                "cache_key": cache_key,
+            },
+            given=(truth, score, copies),
+            progress=progress,
+        )
+        named = described(model)
+    else:
+        found, named = _given(data, truth, score, lower_is_member, value, copies, id, rng), None
+    return audit(
+        found,
+        deltas=deltas,
+        error=error,
+        rng=rng,
+        provenance=provenance(command, seed, found.inputs, named),
+        table=target,
+        progress=progress,
+    )
+
+
+def _given(
+    data: Any,
+    truth: str | None,
+    score: str | Sequence[str] | None,
+    lower_is_member: bool | None,
+    value: str | None,
+    copies: str | None,
+    id: str | None,
+    rng: np.random.Generator,
+) -> LineUps:
+    """Line-ups from a table of scores."""
+    return read(
+        data,
+        truth=truth,
+        score=score,
+        lower_is_member=lower_is_member,
+        value=value,
+        copies=copies,
+        id=id,
+        rng=rng,
+    )
+
+
+def _asked(
+    data: Any,
+    rng: np.random.Generator,
+    *,
+    model: Any,
+    draw: str | None,
+    line_up: dict[str, Any],
+    asking: dict[str, Any],
+    given: tuple[Any, ...],
+    progress: Progress | None,
+) -> LineUps:
+    """Line-ups of records, scored by the model."""
+    require(model is not None, "A draw needs a model that scores the versions: give a model.")
+    require(draw is not None, "A model needs to know how the value was drawn: give a draw.")
+    require(
+        all(word is None for word in given),
+        "truth, score and copies belong to a table of scores, not to a model.",
+    )
+    assert draw is not None
+    records = read_table("the data", data)
+    order = order_of(records.frame, records.columns)
+    with rows_named(order):
+        made = line_ups(arranged(records.frame, order), parse(draw), rng, **line_up)
+    if len(made) < LEAST:
+        raise CannotConclude(
+            f"{len(made)} line-ups are too few; an audit needs at least {LEAST} values."
+        )
+    tell = None if progress is None else partial(progress, "scores")
+    with rows_named(order):
+        score, copies = score_versions(made, model, progress=tell, **asking)
+    return LineUps(
+        score=score,
+        copies=copies.astype(np.intp),
+        ids=pa.array([int(order[rows[0]]) for rows in made.rows]),
+        names=(asking["attack"],),
+        inputs=(records.fingerprint(),),
+        records=len(records.frame),
+        assumptions=made.assumptions,
+        doubts=(*made.doubts, *made.cautions),
+    )
+
+
+def audit(
+    found: LineUps,
+    *,
+    deltas: Sequence[float],
+    error: float,
+    rng: np.random.Generator,
+    provenance: dict[str, Any],
+    table: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """The audit of line-ups, wherever they come from: prove, rank, state, write."""
+    ranking = findings.rank(found, rng)
+    trials = LineUp(found.score, np.zeros(len(found), dtype=np.intp), found.prior, found.copies)
+    proof = prove(trials, Rule(tuple(deltas), error), rng, progress)
+    result = findings.result(found, proof, ranking, error=error, provenance=provenance)
+    if table is not None:
+        write_table(table, [ranking.table(found.ids, found.copies)], {"divulge": __version__})
+    return result

@@ -1,0 +1,294 @@
+"""Line-ups from a table: wide, long, or with a column of lists.
+
+*Wide*: a row per training record, a column of scores per candidate. *Lists*: one column whose rows
+hold the scores of all candidates, the true value's first. *Long*: a row per candidate, with the id
+of its line-up and whether it is the true one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from divulge.attacks.scoring import direction
+from divulge.data import content, tables
+from divulge.data.given import read_table
+from divulge.data.tables import Frame
+from divulge.errors import CannotConclude, InputError, require
+from divulge.types import Array, Index
+
+WHERE = "the table"
+WIDE, LONG = "s_*", "score"
+"""Score columns where none are named: of a wide table, and of any other."""
+TRUE = "true"
+"""The column of a long table that says which candidate is the true one."""
+OWN = "_0"
+"""How the column with the true value's scores ends."""
+LEAST = 20
+"""Fewer line-ups than this prove nothing."""
+
+
+@dataclass(frozen=True)
+class LineUps:
+    """The scores of every line-up, the true value's first, rows in the order of their content."""
+
+    score: Array = field(repr=False)
+    """A row per line-up, a column per candidate, and a last axis of several scores if there are."""
+    copies: Index = field(repr=False)
+    """Training records that the true value stands in."""
+    ids: Any = field(repr=False)
+    """An Arrow column: what names each line-up."""
+    names: tuple[str, ...]
+    inputs: tuple[dict[str, str], ...]
+    records: int
+    """Rows of the table, or line-ups of a long one; more than line-ups where values are shared."""
+    prior: Array | None = field(default=None, repr=False)
+    """Where candidates are not equally probable."""
+    assumptions: tuple[str, ...] = ()
+    """What the draws rest on, beyond what every line-up does."""
+    doubts: tuple[str, ...] = ()
+    """Why the values may not have been drawn as stated."""
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def candidates(self) -> int:
+        """How many values each line-up shows."""
+        return int(self.score.shape[1])
+
+
+def read(
+    data: Any,
+    *,
+    truth: str | None,
+    score: str | Sequence[str] | None,
+    lower_is_member: bool | None,
+    value: str | None,
+    copies: str | None,
+    id: str | None,
+    rng: np.random.Generator,
+) -> LineUps:
+    """The line-ups of a table; every error says what is wrong and in which row."""
+    given = read_table(WHERE, data)
+    frame = given.frame
+    named = [c for c in (value, copies, id) if c is not None]
+    tables.require_columns(frame, named, WHERE)
+    require(
+        value is None or copies is None,
+        "Give value, by which equal values are counted, or copies, which says how often each "
+        "stands in the training data; not both.",
+    )
+    names = _score_names(frame, score)
+    for name in (*named, *(() if truth is None else (truth,))):
+        if name in names and name != truth:
+            raise InputError(f"Column {name!r} cannot be a score as well.")
+    own = TRUE if truth is None else truth
+    nested = len(names) == 1 and _nested(frame, names[0])
+    if not nested and own in frame.columns and own not in names:
+        matrix, first = _long(frame, names, own, id, value)
+    else:
+        matrix = _lists(frame, names[0]) if nested else _wide(frame, names, truth)
+        first = np.arange(len(frame))
+    signs = [direction(name, lower_is_member) for name in names]
+    matrix = matrix * (np.array(signs) if matrix.ndim == 3 else signs[0])
+    groups = None if value is None else _keys(frame, value)[first]
+    number = np.ones(len(matrix), dtype=np.intp)
+    if copies is not None:
+        number = _copies(frame, copies)[first]
+    matrix, order = _by_content(matrix, number, groups)
+    number, first = number[order], first[order]
+    if groups is not None:
+        chosen, number = _one_of_each(groups[order], rng)
+        matrix, first = matrix[chosen], first[chosen]
+    _require_something(matrix)
+    return LineUps(
+        score=matrix,
+        copies=number,
+        ids=_ids(frame, id, first),
+        names=tuple(names),
+        inputs=(given.fingerprint(),),
+        records=len(order),
+    )
+
+
+def _score_names(frame: Frame, score: str | Sequence[str] | None) -> list[str]:
+    if score is not None:
+        patterns = [score] if isinstance(score, str) else list(score)
+        require(len(patterns) > 0, "Name at least one score column.")
+        return tables.expand(frame, patterns, WHERE)
+    if LONG in frame.columns:
+        return [LONG]
+    if not any(c.startswith(WIDE[:-1]) for c in frame.columns):
+        raise InputError(
+            f"{WHERE} has neither columns {WIDE} (a row per record, {WIDE[:-2]}{OWN} the true "
+            f"value's) nor a column {LONG!r}. Name the score columns."
+        )
+    return tables.expand(frame, [WIDE], WHERE)
+
+
+def _wide(frame: Frame, names: list[str], truth: str | None) -> Array:
+    """A column per candidate; the true value's is named, or ends in _0."""
+    require(
+        len(names) >= 2,
+        f"A line-up needs at least 2 candidates. {WHERE} has one column of scores, {names[0]!r}, "
+        f"and no column {TRUE!r} that says which row is the true value's.",
+    )
+    ends = [name for name in names if name.endswith(OWN)]
+    if truth is None and len(ends) != 1:
+        raise InputError(
+            f"Which column holds the scores of the true values? {len(ends)} of the score columns "
+            f"end in {OWN!r}. Name it as truth."
+        )
+    own = ends[0] if truth is None else truth
+    if own not in names:
+        raise InputError(f"The column of the true values, {own!r}, is not among the scores.")
+    ordered = [own, *(name for name in names if name != own)]
+    return np.column_stack([tables.numbers(frame, name, WHERE) for name in ordered])
+
+
+def _nested(frame: Frame, name: str) -> bool:
+    """Whether a column holds lists; pandas keeps them as objects."""
+    import pyarrow as pa
+
+    if not frame[name].dtype.is_nested() and frame[name].dtype != nw.Object:
+        return False
+    try:
+        return bool(pa.types.is_nested(frame[name].to_arrow().type))
+    except (pa.ArrowException, TypeError):
+        return False
+
+
+def _lists(frame: Frame, name: str) -> Array:
+    matrix = tables.lists(frame, name, WHERE)
+    require(
+        matrix.shape[1] >= 2,
+        f"A line-up needs at least 2 candidates. The lists in {name!r} hold one score.",
+    )
+    return matrix
+
+
+def _long(
+    frame: Frame, names: list[str], truth: str, id: str | None, value: str | None
+) -> tuple[Array, Index]:
+    """A row per candidate: the scores by line-up, and the row of each true value."""
+    if id is None:
+        raise InputError(
+            f"Column {truth!r} says which candidates are true: name the column that says which "
+            "rows are one line-up as id."
+        )
+    missing = frame[id].is_null().to_numpy()
+    if missing.any():
+        raise InputError(f"Column {id!r} of {WHERE} has no value in row {int(missing.argmax())}.")
+    true = tables.truths(frame, truth, WHERE) > 0
+    levels, codes = tables.levels(frame[id])
+    used, codes = np.unique(codes, return_inverse=True)
+    sizes = np.bincount(codes)
+    usual = int(np.bincount(sizes).argmax())
+    for wrong, words in (
+        (sizes != usual, f"has {{}} candidates where others have {usual}"),
+        (np.bincount(codes, true) != 1.0, "must have one true candidate. It has {}"),
+    ):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            found = sizes[at] if "where" in words else int(np.bincount(codes, true)[at])
+            row = int(np.argmax(codes == at))
+            raise InputError(
+                f"The line-up {levels[used[at]]!r} of {WHERE} (row {row}) {words.format(found)}."
+            )
+    require(usual >= 2, "A line-up needs at least 2 candidates. These have one each.")
+    columns = [tables.numbers(frame, name, WHERE) for name in names]
+    order = np.lexsort((~true, codes)).reshape(-1, usual)
+    if value is not None:
+        _refuse_equal(_keys(frame, value)[order], order, levels, used, value)
+    matrix = np.stack([column[order] for column in columns], axis=2)
+    return (matrix[:, :, 0] if len(names) == 1 else matrix), order[:, 0]
+
+
+def _refuse_equal(
+    keys: npt.NDArray[Any], order: Index, levels: Sequence[Any], used: Index, value: str
+) -> None:
+    """Equal candidates: their line-up is void, whichever of them is the true one."""
+    inside = np.sort(keys, axis=1)
+    equal = (inside[:, 1:] == inside[:, :-1]).any(axis=1)
+    if equal.any():
+        at = int(np.argmax(equal))
+        own = int((keys[at, 1:] == keys[at, 0]).any())
+        which = "an alternative equals the true value" if own else "two alternatives are equal"
+        raise InputError(
+            f"Line-up {levels[used[at]]!r} (row {int(order[at].min())}): {which} in column "
+            f"{value!r}. Leave out every line-up in which any two candidates are equal, whichever "
+            "of them is the true one."
+        )
+
+
+def _keys(frame: Frame, value: str) -> npt.NDArray[Any]:
+    missing = frame[value].is_null().to_numpy()
+    if missing.any():
+        raise InputError(
+            f"Column {value!r} of {WHERE} has no value in row {int(missing.argmax())}."
+        )
+    return content.keys(frame, [value])
+
+
+def _copies(frame: Frame, name: str) -> Index:
+    number = tables.numbers(frame, name, WHERE)
+    bad = (number < 1.0) | (number != np.floor(number)) | (number > 1e9)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"Column {name!r} of {WHERE} must hold whole numbers of at least 1: in how many "
+            f"training records the value stands. Found {number[row]:g} in row {row}."
+        )
+    return number.astype(np.intp)
+
+
+def _by_content(
+    matrix: Array, copies: Index, groups: npt.NDArray[Any] | None
+) -> tuple[Array, Index]:
+    """Alternatives, then line-ups, in an order that follows from the numbers alone."""
+    wide = matrix if matrix.ndim == 3 else matrix[:, :, None]
+    places = np.lexsort(np.moveaxis(wide[:, 1:], 2, 0)[::-1], axis=1) + 1
+    places = np.concatenate([np.zeros((len(wide), 1), dtype=np.intp), places], axis=1)
+    wide = np.take_along_axis(wide, places[:, :, None], axis=1)
+    flat = wide.reshape(len(wide), -1)
+    last = [copies] if groups is None else [copies, groups]
+    order = np.lexsort((*last, *flat.T[::-1]))
+    return wide[order].reshape(len(order), *matrix.shape[1:]), order
+
+
+def _one_of_each(groups: npt.NDArray[Any], rng: np.random.Generator) -> tuple[Index, Index]:
+    """One line-up for each value, drawn by the seed, and in how many records the value stands.
+
+    Only one may speak: alternatives are drawn anew for every record, and a sum over records would
+    tell the value that is the same in all from those that are not.
+    """
+    drawn = rng.permutation(len(groups))
+    _, first, number = np.unique(groups[drawn], return_index=True, return_counts=True)
+    chosen = drawn[first]
+    order = np.argsort(chosen)
+    return chosen[order], number[order].astype(np.intp)
+
+
+def _require_something(matrix: Array) -> None:
+    if len(matrix) < LEAST:
+        raise CannotConclude(
+            f"{len(matrix)} line-ups are too few; an audit needs at least {LEAST}."
+        )
+    if np.ptp(matrix, axis=1).max() == 0.0:
+        raise CannotConclude("In every line-up all candidates have the same score.")
+
+
+def _ids(frame: Frame, id: str | None, first: Index) -> Any:
+    import pyarrow as pa
+
+    if id is None:
+        return pa.array(first)
+    column = frame[id].to_arrow()
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return whole.take(pa.array(first))
