@@ -18,6 +18,8 @@ from divulge.text import rounding
 from divulge.types import Array, Index
 
 BINS = 32
+NAMED = 4
+"""Score columns that are listed by name, where there are no more."""
 TOP = 0.05
 RULE = (
     "every line-up is shown in a random order and revealed in a random order; what is guessed is "
@@ -133,12 +135,15 @@ def result(
 
 def described(read: LineUps) -> dict[str, Any]:
     """How many line-ups there are, and of what."""
+    names = read.names
     return {
         "lineups": len(read),
         "candidates": read.candidates,
         "records": read.records,
         "most_copies": int(read.copies.max(initial=1)),
-        "scores": list(read.names) if len(read.names) <= BINS else f"{len(read.names)} columns",
+        "scores": list(names)
+        if len(names) <= NAMED
+        else f"{len(names)} columns, {names[0]} to {names[-1]}",
     }
 
 
