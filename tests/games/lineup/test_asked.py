@@ -108,3 +108,20 @@ def test_the_command_asks_a_model(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert divulge.Result.load(tmp_path / "r.json").verdict.status == "leak"
     assert len((tmp_path / "ranks.csv").read_text().splitlines()) == 81
+
+
+def test_the_effect_of_a_value_on_the_label_is_not_called_a_leak(tmp_path):
+    """A score at the outcome tells which arm was given, to any model that knows the effect."""
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    arm = rng.integers(0, 2, 400)
+    data = pd.DataFrame({"x": rng.normal(size=400), "arm": arm})
+    data["y"] = (rng.random(400) < 0.2 + 0.6 * arm).astype(int)
+    (tmp_path / "arms.txt").write_text("0\n1\n")
+    model = LogisticRegression().fit(data[["x", "arm"]], data["y"])
+    given = {"value": "arm", "features": ["x", "arm"], "draw": f"choice:{tmp_path / 'arms.txt'}"}
+    with pytest.raises(InputError, match="also tells what 'arm' does to it"):
+        divulge.lineup(data, model=model, label="y", **given)
+    found = divulge.lineup(data, model=model, attack="entropy", **given)
+    assert found.verdict.status == "no evidence"

@@ -209,7 +209,7 @@ def test_a_randomised_column_of_a_table(arms, rng):
     scores, _ = score_versions(found, model)
     prior, value = np.full(scores.shape, 0.5), np.zeros(n, dtype=np.intp)
     bound = bet_values(forecast(scores, prior, value), prior, value)
-    assert bound.epsilon > 0.5
+    assert bound.epsilon > 0.5  # the arm's effect on y, not a leak: the game refuses such a label
     logs = model.predict_log_proba(data[["x", "arm"]])
     assert scores[:, 0] == pytest.approx(logs[np.arange(n), y])
     bare = line_ups(data, zero_one, rng, value="arm", features=["x"], label="y")

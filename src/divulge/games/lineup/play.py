@@ -164,6 +164,13 @@ def _asked(
         "truth, score and copies belong to a table of scores, not to a model.",
     )
     assert draw is not None
+    value, label = line_up["value"], line_up["label"]
+    require(
+        line_up["text"] is not None or label in (None, value),
+        f"A score at the label {label!r} also tells what {value!r} does to it, and would accuse a "
+        "model that merely knows this effect. Leave the label out and use an attack that does not "
+        "read it (--attack entropy), or audit a label that was itself drawn (--value and --label).",
+    )
     records = read_table("the data", data)
     order = order_of(records.frame, records.columns)
     with rows_named(order):
