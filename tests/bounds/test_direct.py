@@ -9,8 +9,7 @@ import pytest
 from scipy.special import expit, logit
 
 from divulge.bounds.betting import bet_given
-from divulge.bounds.compiled_values import _factor, sort_ratios
-from divulge.bounds.direct import bet_values, projection
+from divulge.bounds.direct import bet_values, explaining, log_factors, projection
 from divulge.errors import InputError
 
 
@@ -40,10 +39,39 @@ def test_the_compiled_factor_is_that_of_the_projection(epsilon):
     assert np.allclose(near.sum(axis=1), 1.0)
     assert np.all(ratio.max(axis=1) <= np.exp(epsilon) * ratio.min(axis=1) * (1 + 1e-9))
     expected = np.log(q / near)[np.arange(300), y]
-    parts = sort_ratios(q, w, y)
-    for start in (-1.0, 0.5):
-        found = [_factor(*(p[i] for p in parts), epsilon, start)[0] for i in range(300)]
-        assert np.allclose(found, expected, atol=1e-9)
+    assert np.allclose(log_factors(q, w, y, epsilon), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("values", [2, 3, 6])
+def test_between_two_priors_the_factor_is_that_of_the_projection(epsilon, values):
+    """Nobody gains on average, whichever prior is right and whatever the posterior."""
+    rng = np.random.default_rng(values)
+    one, other = simplex(rng, 200, values), simplex(rng, 200, values)
+    q, y = simplex(rng, 200, values), rng.integers(0, values, 200)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    near = projection(q, low, epsilon, high)
+    assert np.allclose(near.sum(axis=1), 1.0)
+    expected = np.log(q / near)[np.arange(200), y]
+    assert np.allclose(log_factors(q, low, y, epsilon, upper=high), expected, atol=1e-9)
+    gain = q / near
+    for w in (one, other, 0.3 * one + 0.7 * other):
+        for top in itertools.product([1.0, np.exp(epsilon)], repeat=values):
+            p = w * np.array(top)
+            p /= p.sum(axis=1, keepdims=True)
+            assert (p * gain).sum(axis=1).max() <= 1.0 + 1e-9
+    enough = explaining(q, low, high)
+    near = projection(q, low, float(enough.max()), high)
+    assert np.allclose(near, q)
+
+
+def test_between_two_priors_of_two_values_it_is_the_larger_or_the_smaller_log_odds():
+    rng = np.random.default_rng(3)
+    one, other, q = (simplex(rng, 500, 2) for _ in range(3))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    odds = np.log(np.stack([one, other])[:, :, 1] / np.stack([one, other])[:, :, 0])
+    at = np.clip(np.log(q[:, 1] / q[:, 0]), odds.min(axis=0) - 0.4, odds.max(axis=0) + 0.4)
+    assert np.allclose(projection(q, low, 0.4, high)[:, 1], expit(at))
 
 
 @pytest.mark.parametrize("values", [2, 3, 5])

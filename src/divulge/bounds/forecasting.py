@@ -22,6 +22,7 @@ FIRST = 32
 """Rows on which nothing is staked, and from which the first forecast is learned."""
 _GROWTH = 1.5
 _MOST_FITTED = 50_000
+_CHUNK = 50_000
 _KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
 _RIDGE = 1.0
 _NEWTON_STEPS = 30
@@ -50,19 +51,23 @@ def forecast(score: Array, prior: Array, value: Index, known: int | None = None)
     merit = np.zeros(2)
     for above, following in _blocks(len(prior), known):
         seen = slice(0, min(above, _MOST_FITTED))
-        block = slice(above, following)
-        bases = (_linear(scores[seen], there[seen]), _bent(scores[seen], there[seen]))
-        logs = np.stack(
-            [
-                _fitted(basis, scores[seen], log_prior[seen], value[seen]).log_forecast(
-                    basis(scores[block]), log_prior[block]
-                )
-                for basis in bases
-            ]
-        )
-        mixed = np.einsum("m,mij->ij", softmax(merit), np.exp(logs))
-        out[block] = (1.0 - _SURE) * mixed + _SURE * prior[block]
-        merit += np.take_along_axis(logs, value[None, block, None], axis=2).sum(axis=(1, 2))
+        learned = [
+            (basis, _fitted(basis, scores[seen], log_prior[seen], value[seen]))
+            for basis in (_linear(scores[seen], there[seen]), _bent(scores[seen], there[seen]))
+        ]
+        weights, gained = softmax(merit), np.zeros(len(learned))
+        for start in range(above, following, _CHUNK):
+            part = slice(start, min(start + _CHUNK, following))
+            logs = np.stack(
+                [
+                    logit.log_forecast(basis(scores[part]), log_prior[part])
+                    for basis, logit in learned
+                ]
+            )
+            mixed = np.einsum("m,mij->ij", weights, np.exp(logs))
+            out[part] = (1.0 - _SURE) * mixed + _SURE * prior[part]
+            gained += np.take_along_axis(logs, value[None, part, None], axis=2).sum(axis=(1, 2))
+        merit += gained
     return out
 
 
@@ -103,7 +108,8 @@ def _fitted(basis: Basis, scores: Array, log_prior: Array, value: Index) -> _Log
         p = softmax(log_prior + columns @ weights, axis=1)
         mean = np.einsum("ij,ijc->ic", p, columns)
         slope = (own - mean).sum(axis=0) - _RIDGE * weights
-        spread = np.einsum("ij,ijc,ijd->cd", p, columns, columns, optimize=True) - mean.T @ mean
+        flat = columns.reshape(-1, weights.size)
+        spread = (flat * p.reshape(-1, 1)).T @ flat - mean.T @ mean
         step = np.linalg.solve(spread + _RIDGE * np.eye(weights.size), slope)
         size, found = 1.0, loss(weights + step)
         while found > best and size > 1e-4:

@@ -1,105 +1,26 @@
-"""Replays of one game, combined: the mean e-value for bets, twice the mean p-value for counts.
+"""Draws of one game, combined: twice the mean p-value.
 
-A replay flips new coins over the same records. The mean of e-values is an e-value whatever the
-dependence (Vovk and Wang, 2021), and twice the mean of p-values is a p-value (Rueschendorf, 1982).
-Replays are exchangeable, which allows more at no cost: the *largest running mean* of exchangeable
-e-values reaches ``1 / error`` with probability at most ``error`` (Ramdas and Manole, 2023), and
-``(2 - 2 p / error)_+ / error`` is an e-value for every p-value p, which turns it into twice the
-mean p-value and a little better (Gasparin, Wang and Ramdas, 2024). A mean of bounds is no bound.
-
-Each wealth is stopped when it reaches ``replays / error``, for then the mean has reached
-``1 / error``; with one replay this is Ville's inequality.
+A draw flips new coins, or draws new pairs, over the same records and values. Twice the mean of
+p-values is a p-value whatever their dependence (Rueschendorf, 1982). Draws are exchangeable, which
+allows more at no cost: the *largest running mean* of exchangeable e-values reaches ``1 / error``
+with probability at most ``error`` (Ramdas and Manole, 2023), and ``(2 - 2 p / error)_+ / error`` is
+an e-value for every p-value p, which turns it into twice the mean p-value and a little better
+(Gasparin, Wang and Ramdas, 2024). A mean of bounds is no bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from divulge.bounds.betting import GRID_END, GRID_STEP
 from divulge.bounds.choice import price
 from divulge.bounds.guessing import Counts
 from divulge.bounds.recursion import epsilon_lower_bound as epsilon_from_counts
 from divulge.bounds.recursion import mu_lower_bound
 from divulge.errors import require, require_probability
-from divulge.types import Array
 
 _RUNGS = (0.01, 0.05, 0.125, 0.25, 0.375, 0.499999, 0.625, 0.75, 0.875)
 """P-values are rounded up to these multiples of the error; from the error on they count nothing."""
 _SAFE = 1.0 + 1e-9
-
-
-@dataclass(frozen=True)
-class Bets:
-    """What is staked if a value is shown: one row per record, one column per value."""
-
-    evidence: Array = field(repr=False)
-    """``logit q - l``; 0 where nothing is staked."""
-    log_odds: Array = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Replay:
-    """One set of coin flips: whether the true value is shown, and which value is shown."""
-
-    true: npt.NDArray[np.bool_] = field(repr=False)
-    shown: npt.NDArray[np.integer] = field(repr=False)
-
-
-def bet_epsilon(
-    bets: Bets,
-    replays: Sequence[Replay],
-    *,
-    error: float = 0.05,
-    step: float = GRID_STEP,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[float, Array]:
-    """Lower bound on pure epsilon from all replays, and the bound of each replay alone.
-
-    Epsilon walks up a grid; the bound is the last point before the first that is not rejected.
-    """
-    from divulge.bounds import compiled
-
-    require_probability("error", error)
-    require(len(replays) > 0, "There are no replays.")
-    evidence = np.ascontiguousarray(bets.evidence, dtype=float)
-    odds = np.exp(-np.asarray(bets.log_odds, dtype=float))
-    end = min(GRID_END, float(np.abs(evidence).max(initial=0.0)) + step)
-
-    def wealth(replay: Replay, epsilon: float, goal: float) -> float:
-        return float(
-            compiled.stopped_wealth(replay.true, replay.shown, evidence, odds, epsilon, goal)
-        )
-
-    alone = np.zeros(len(replays))
-    for r, replay in enumerate(replays):
-        goal = _SAFE / error
-        alone[r] = _walk(lambda e, o=replay, g=goal: wealth(o, e, g) >= g, step, end)  # type: ignore[misc]
-        if progress is not None:
-            progress(r + 1, len(replays))
-    if len(replays) == 1:
-        return float(alone[0]), alone
-    goal = _SAFE * len(replays) / error
-
-    def rejected(epsilon: float) -> bool:
-        total = 0.0
-        for seen, replay in enumerate(replays, start=1):
-            total += wealth(replay, epsilon, goal)
-            if total * len(replays) >= goal * seen:
-                return True
-        return False
-
-    return _walk(rejected, step, end), alone
-
-
-def _walk(rejected: Callable[[float], bool], step: float, end: float) -> float:
-    at = 0
-    while at * step <= end and rejected(at * step):
-        at += 1
-    return max(0, at - 1) * step
 
 
 def count_bound(
@@ -112,11 +33,11 @@ def count_bound(
 ) -> float:
     """Lower bound on mu (delta None) or epsilon at delta from the recursion's p-values.
 
-    With one replay it is the recursion itself. The number of guesses may come from scores;
+    With one draw it is the recursion itself. The number of guesses may come from scores;
     ``beside`` are the other deltas at which the same counts prove something.
     """
     require_probability("error", error)
-    require(len(counts) > 0, "There are no replays.")
+    require(len(counts) > 0, "There are no draws.")
     if len(counts) == 1:
         return alone_bound(counts[0], delta=delta, error=error, tau=tau, beside=beside)
     rungs = [r * error for r in _RUNGS]
@@ -151,7 +72,7 @@ def alone_bound(
     tau: float = 0.0,
     beside: Sequence[float] = (),
 ) -> float:
-    """The bound of one replay."""
+    """The bound of one draw."""
     m, r, c = counts.trials, counts.guesses, counts.correct
     at, against = price(m, delta, error, tau, beside)
     if against is None:

@@ -9,10 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from divulge.selftest.case import Check
-from divulge.selftest.exact import bets, contracts, counting, leakage, replays, shown_values, tails
+from divulge.selftest.exact import (
+    bets,
+    contracts,
+    counting,
+    leakage,
+    paired_values,
+    replays,
+    shown_values,
+    tails,
+)
 
 
 def cases() -> Iterator[Check]:
     """All of them; they take seconds, so the quick form has all of them, too."""
-    for kind in (counting, tails, bets, replays, shown_values, leakage, contracts):
+    for kind in (counting, tails, bets, replays, shown_values, paired_values, leakage, contracts):
         yield from kind.cases()

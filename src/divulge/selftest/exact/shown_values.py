@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from divulge.bounds import compiled_values, direct, lineups
+from divulge.bounds import direct, lineups
 from divulge.bounds.lineups import LineUpCounts
 from divulge.curves import Gaussian
 from divulge.mechanisms.worst_case import worst_case
@@ -46,11 +46,8 @@ def expected_factors(error: float) -> list[float]:
 
 
 def _factor(q: Array, prior: Array, y: int, epsilon: float, copies: int) -> float:
-    parts = compiled_values.sort_ratios(q[None], prior[None], np.array([y], dtype=np.intp))
-    wealth = compiled_values.running_wealth(
-        *parts, np.array([float(copies)]), epsilon, np.array([1]), np.full(1, -1.0)
-    )
-    return float(np.exp(wealth[0]))
+    own, many = np.array([y], dtype=np.intp), np.array([copies])
+    return float(np.exp(direct.log_factors(q[None], prior[None], own, epsilon, copies=many))[0])
 
 
 @dataclass(frozen=True)
