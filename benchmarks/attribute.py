@@ -1,6 +1,6 @@
 """Power and cost of label audits, ours against the published form in one run.
 
-    python benchmarks/attribute.py [power] [cost --records 1000000 --classes 10 --repetitions 100]
+    python benchmarks/attribute.py [power] [cost --records 1000000 --classes 10 [--exact]]
     python benchmarks/attribute.py heldout forest [--games 8]
 
 Without words power and cost run.
@@ -20,7 +20,6 @@ from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 
 from divulge.data.features import Features
-from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
@@ -42,33 +41,39 @@ def records(table: NoisyLabels, size: int, seed: int) -> Records:
         features=Features(drawn.features, names),
         log_target=log_probabilities(drawn.target),
         log_proxy=log_probabilities(drawn.proxy),
+        proxy=drawn.proxy,
     )
 
 
-def power(size: int = 20_000, games: int = 5) -> None:
-    """Mean bound on epsilon: score and combination, one by one, with an exact proxy."""
-    table = Table(title=f"{size} records, exact proxy, error 0.05 for the bet; mean of {games}")
-    for name in ("epsilon", "llr, 20 replays", "llr, 1 replay", "paper's score, 1 replay", "ratio"):
+def _bounds(result: Result, published: bool) -> tuple[float, float, float]:
+    """Epsilon at delta 0, mu and epsilon at 1e-5: of the headline, or of the game as published."""
+    found = [b for b in result.bounds if b.headline is not published]
+    named = {(b.parameter, b.delta): b.value for b in found}
+    return named["epsilon", 0.0], named["mu", None], named["epsilon", 1e-5]
+
+
+def power(size: int = 10_000, games: int = 5) -> None:
+    """Mean bounds with an exact proxy: bets and pairs beside the published game, in one run."""
+    title = f"randomised response, {size} records, exact proxy, error 0.05 in all; mean of {games}"
+    table = Table(title=title)
+    names = ("classes", "epsilon", "epsilon at 0", "published", "ratio")
+    for name in (*names, "epsilon at 1e-5", "published", "ratio", "mu", "published"):
         table.add_column(name, justify="right")
-    for epsilon in (1.0, 2.0, 4.0):
-        cells = []
-        for score, replays in (("llr", 20), ("llr", 1), ("published", 1)):
-            found = [
-                audit_records(
-                    records(NoisyLabels(epsilon=epsilon), size, seed),
-                    Rule(error=0.1, repetitions=replays),
-                    ValueAttack(score),
-                    proxy_exact=True,
-                    seed=seed,
-                    compare=False,
-                )
-                for seed in range(games)
-            ]
-            cells.append(
-                np.mean([next(b.value for b in r.headline() if b.delta == 0.0) for r in found])
+    for kind, classes, epsilon in itertools.product(
+        ("uniform", "gaussian"), (2, 10), (1.0, 2.0, 4.0)
+    ):
+        labels = NoisyLabels(kind, epsilon, classes=classes)
+        found = [
+            audit_records(
+                records(labels, size, seed), Rule(), proxy_exact=True, seed=seed, compare=False
             )
-        ratio = cells[0] / cells[2] if cells[2] else float("inf")
-        table.add_row(f"{epsilon:g}", *(f"{c:.2f}" for c in cells), f"{ratio:.2f}")
+            for seed in range(games)
+        ]
+        ours, theirs = (np.mean([_bounds(r, p) for r in found], axis=0) for p in (False, True))
+        cells = [f"{v:.2f}" for v in (ours[0], theirs[0], ours[0] / theirs[0])]
+        cells += [f"{v:.2f}" for v in (ours[2], theirs[2], ours[2] / theirs[2])]
+        cells += [f"{v:.2f}" for v in (ours[1], theirs[1])]
+        table.add_row(f"{classes}, {kind}", f"{epsilon:g}", *cells)
     CONSOLE.print(table)
 
 
@@ -98,7 +103,7 @@ def heldout(games: int) -> None:
         found = [
             audit_records(
                 population.sample(training, outside, np.random.default_rng(seed)),
-                Rule((), repetitions=5),
+                Rule(()),
                 seed=seed,
                 compare=False,
             )
@@ -115,7 +120,7 @@ def forest(games: int, size: int = 1000) -> None:
         found = [
             audit_records(
                 forest_records(size, outside, own, seed),
-                Rule((), repetitions=5),
+                Rule(()),
                 seed=seed,
                 compare=False,
             )
@@ -149,9 +154,11 @@ def forest_records(size: int, outside: int, own: bool, seed: int) -> Records:
     )
 
 
-def cost(size: int, classes: int, repetitions: int) -> None:
-    """Time of the default audit (blind correction) and peak memory of the process."""
-    brought = records(NoisyLabels(epsilon=2.0, classes=classes, tau=0.02), size, 0)
+def cost(size: int, classes: int, repetitions: int, exact: bool) -> None:
+    """Time of an audit (blind, or with an exact proxy) and peak memory of the process."""
+    brought = records(
+        NoisyLabels(epsilon=2.0, classes=classes, tau=0.0 if exact else 0.02), size, 0
+    )
     stages: list[tuple[str, float]] = []
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -159,9 +166,16 @@ def cost(size: int, classes: int, repetitions: int) -> None:
             stages.append((stage, time.perf_counter()))
 
     start = time.perf_counter()
-    result = audit_records(brought, Rule(repetitions=repetitions), progress=progress, compare=False)
+    result = audit_records(
+        brought,
+        Rule(repetitions=repetitions),
+        proxy_exact=exact,
+        progress=progress,
+        compare=False,
+    )
     stages.append(("end", time.perf_counter()))
-    table = Table(title=f"{size} records, {classes} classes, {repetitions} repetitions")
+    how = "exact proxy" if exact else "blind"
+    table = Table(title=f"{size} records, {classes} classes, {repetitions} draws, {how}")
     table.add_column("stage")
     table.add_column("seconds", justify="right")
     for (name, begun), (_, over) in itertools.pairwise(stages):
@@ -178,13 +192,14 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=8)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--classes", type=int, default=10)
-    parser.add_argument("--repetitions", type=int, default=100)
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--exact", action="store_true", help="of cost: vouch for the proxy")
     given = parser.parse_args()
     chosen = given.what or ["power", "cost"]
     if "power" in chosen:
         power()
     if "cost" in chosen:
-        cost(given.records, given.classes, given.repetitions)
+        cost(given.records, given.classes, given.repetitions, given.exact)
     if "heldout" in chosen:
         heldout(given.games)
     if "forest" in chosen:

@@ -67,7 +67,7 @@ def hidden_knowledge(columns: Sequence[int], seed: int) -> Result:
     drawn = NoisyLabels("curved").sample(RECORDS, np.random.default_rng(seed))
     shown = drawn.features[:, list(columns)]
     records = _records(drawn.codes, drawn.target, drawn.proxy, shown, RECORDS)
-    return audit_records(records, Rule(repetitions=3), seed=seed, compare=False)
+    return audit_records(records, Rule(), seed=seed, compare=False)
 
 
 def unsure_of_its_own(seed: int) -> Result:
@@ -78,7 +78,7 @@ def unsure_of_its_own(seed: int) -> Result:
     said = expit(np.where(np.arange(2 * RECORDS) < RECORDS, log_odds / 3.0, log_odds))
     proxy = np.full((2 * RECORDS, 2), 0.5)
     records = _records(codes, _two(said), proxy, np.zeros((2 * RECORDS, 0)), RECORDS)
-    return audit_records(records, Rule(repetitions=3), seed=seed, compare=False)
+    return audit_records(records, Rule(), seed=seed, compare=False)
 
 
 def copies(times: int, seed: int, rows: int = 3000) -> Result:
@@ -88,7 +88,7 @@ def copies(times: int, seed: int, rows: int = 3000) -> Result:
     said = np.repeat(rng.random(rows // times), times)
     proxy = np.full((codes.size, 2), 0.5)
     records = _records(codes, _two(said), proxy, np.zeros((codes.size, 0)), codes.size)
-    return audit_records(records, Rule(repetitions=5), proxy_exact=True, seed=seed, compare=False)
+    return audit_records(records, Rule(), proxy_exact=True, seed=seed, compare=False)
 
 
 def parity(smooth: float, hidden: float, seed: int) -> Result:
@@ -99,13 +99,13 @@ def parity(smooth: float, hidden: float, seed: int) -> Result:
     known = expit(line + hidden * np.prod(np.sign(x[:, :6]), axis=1))
     codes = (rng.random(RECORDS) < known).astype(np.intp)
     records = _records(codes, _two(known), _two(expit(line)), x, RECORDS)
-    return audit_records(records, Rule(repetitions=3), seed=seed, compare=False)
+    return audit_records(records, Rule(), seed=seed, compare=False)
 
 
 def another_population(kind: str, training: int, outside: int, seed: int) -> Result:
     """Held-out records whose labels given the record, or whose x, are others."""
     records = Population(kind).sample(training, outside, np.random.default_rng(seed))
-    return audit_records(records, Rule(repetitions=5), seed=seed, compare=False)
+    return audit_records(records, Rule(), seed=seed, compare=False)
 
 
 def _largest(result: Result) -> float:

@@ -38,7 +38,7 @@ from label_privacy import SWEEP, Published, converted, summary
 from divulge import demo
 from divulge.data.features import Features
 from divulge.errors import DivulgeError, InputError, MissingExtra, require
-from divulge.games.attribute.play import REPEATS, audit_records
+from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
 from divulge.mechanisms.labels import (
     LaplaceLabels,
@@ -223,9 +223,7 @@ def audit(data: Data, p: Array, q: Array, *, held_out: bool) -> Result:
         proxy=q[: rows.size],
         heldout_target=held_out,
     )
-    return audit_records(
-        records, Rule((DELTA,), repetitions=REPEATS), seed=data.seed, compare=held_out
-    )
+    return audit_records(records, Rule((DELTA,)), seed=data.seed, compare=held_out)
 
 
 def proved(result: Result) -> tuple[float, float]:

@@ -48,7 +48,7 @@ def test_from_a_table_to_a_report(records):
     assert result["game"] == "attribute"
     assert result["provenance"]["inputs"][0]["name"] == "train.parquet"
     page = (records / "report.html").read_text()
-    assert "true values shown" in page
+    assert "pairs of a record&#39;s own value and another one" in page
 
 
 def test_the_csv_is_the_same_audit(records):

@@ -9,7 +9,7 @@ import pytest
 
 from divulge.attacks.shown_value import value_score
 from divulge.mechanisms.labelled import NoisyLabels
-from divulge.proof import replay
+from divulge.proof import values
 from divulge.shift import misfit, students, value_prior, value_trials
 from divulge.shift.pooling import FLOOR, fit_pool, log_probabilities, one_hot
 
@@ -198,26 +198,30 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
             rest = priors.beyond
             beyond = value_score("llr", target[1200:], rest.expected, rest.log_proxy)
         score = value_score("llr", target[:1200], priors.expected, priors.log_proxy)
-        return priors, replay.plan(
-            codes[:1200], score, priors, error=0.05, rng=np.random.default_rng(6), beyond=beyond
-        )
+        trials = values.Values(score, codes[:1200], priors, beyond)
+        edges = priors.edges()
+        rows = (part[edges.open[part]] for part in (head, tail))  # both values are there, or one
+        return priors, values._learn(trials, edges, *rows)
 
     swapped = table.codes.copy()
     swapped[tail] = 1 - swapped[tail]
-    (first, plan), (second, again) = planned(table.codes), planned(swapped)
-    assert np.array_equal(first.log_odds[:1200], second.log_odds[:1200])
+    (first, learned), (second, again) = planned(table.codes), planned(swapped)
+    assert np.array_equal(first.value[:1200], second.value[:1200])
     assert np.array_equal(first.expected, second.expected)
-    assert np.array_equal(plan.bets.evidence, again.bets.evidence)
-    assert plan.share == again.share
-    assert np.any(plan.bets.evidence != 0.0)
-    assert (plan.strangers is None) == (how == "blind")
+    (forecast, edges, known), (other, other_edges, other_known) = learned, again
+    assert np.array_equal(forecast, other)
+    assert np.array_equal(edges.low, other_edges.low)
+    assert np.array_equal(edges.high, other_edges.high)
+    assert known == other_known
+    assert np.any(np.abs(forecast - edges.prior)[-100:] > 1e-3)
+    assert (known == {}) == (how == "blind")
 
 
-def misfit_of(table, log_odds, *more):
+def misfit_of(table, log_value, *more):
     _, proxy = logs(table)
     half = len(proxy) // 2
     shows = students.record_features(proxy, table.features)
-    prior = misfit.Prior(table.proxy, proxy, log_odds, shows, 6.0)
+    prior = misfit.Prior(log_value, shows, 0.01)
     rows = np.arange(half), np.arange(half, 2 * half)
     return misfit.misfit(table.codes, prior, *rows, 0.05, np.random.default_rng(7), *more)
 
@@ -225,10 +229,10 @@ def misfit_of(table, log_odds, *more):
 def test_a_blind_baseline_finds_a_prior_that_is_wrong():
     table = drawn(6000, tau=0.2)
     _, proxy = logs(table)
-    off = log_probabilities(table.truth) - proxy
-    assert misfit_of(table, np.zeros_like(proxy)) > 0.1
-    assert misfit_of(table, off) == 0.0
-    assert misfit_of(table, np.zeros_like(proxy), off) > 0.1
+    truth = log_probabilities(table.truth)
+    assert misfit_of(table, proxy) > 0.2
+    assert misfit_of(table, truth) == 0.0
+    assert misfit_of(table, proxy, truth - proxy) > 0.2
 
 
 def test_a_value_that_the_head_never_saw_is_no_crash():
@@ -240,7 +244,7 @@ def test_a_value_that_the_head_never_saw_is_no_crash():
         codes, target, proxy, table.proxy, table.features, np.arange(500), np.arange(500, 1000),
         error=0.05, rng=np.random.default_rng(8),
     )  # fmt: skip
-    assert np.isfinite(priors.log_odds).all()
+    assert np.isfinite(priors.value).all()
 
 
 def test_the_prior_on_held_out_records_ignores_every_training_value():
@@ -257,17 +261,40 @@ def test_the_prior_on_held_out_records_ignores_every_training_value():
     swapped = table.codes.copy()
     swapped[:1200] = 1 - swapped[:1200]
     first, second = prior(table.codes), prior(swapped)
-    assert np.array_equal(first.log_odds, second.log_odds)
+    assert np.array_equal(first.value, second.value)
     assert np.array_equal(first.other, second.other)
 
 
-def test_a_bet_must_beat_both_opinions():
-    some, index = np.zeros((1, 1)), np.arange(1)
-    priors = value_prior.vouched(some, some, index, index)
-    evidence, prior = priors.settle(
-        np.array([1.0, 1.0, -1.0, -1.0, 0.5]), np.zeros(5), np.array([0.4, -2.0, 0.3, -0.4, 2.0])
-    )
-    assert evidence == pytest.approx([0.6, 1.0, -1.0, -0.6, 0.0])
-    assert prior == pytest.approx([0.4, 0.0, 0.0, -0.4, 2.0])
-    far, _ = priors.settle(np.array([9.0]), np.array([0.0]), np.array([5.0]))
-    assert far == [0.0]  # beyond the trim nothing is staked
+def test_rare_values_are_left_out_and_both_opinions_bound_the_prior():
+    one = np.array([[0.5, 0.3, 0.195, 0.005], [0.98, 0.01, 0.005, 0.005]])
+    two = np.array([[0.2, 0.4, 0.38, 0.02], [0.9, 0.04, 0.05, 0.01]])
+    index = np.arange(1)
+    priors = replace(value_prior.vouched(np.log(one), one, index, index), other=two, least=0.02)
+    edges = priors.edges()
+    assert (edges.prior[0] > 0).tolist() == [True, True, True, False]
+    assert edges.open.tolist() == [True, False]
+    assert edges.mass[0] == pytest.approx(0.98)
+    assert edges.prior[0, :3] == pytest.approx(one[0, :3] / 0.995)
+    assert np.all(edges.low <= edges.prior)
+    assert np.all(edges.prior <= edges.high)
+    assert edges.high[0, 1] == pytest.approx(0.4 / 0.98)
+    whole = value_prior.vouched(np.log(one), one, index, index).edges()
+    assert whole.prior == pytest.approx(one)
+    assert whole.low is whole.high
+
+
+def test_the_knowing_prior_moves_no_further_than_on_records_that_the_target_never_saw():
+    rng = np.random.default_rng(0)
+    alone = log_probabilities(rng.dirichlet(np.ones(3), 400))
+    knowing = log_probabilities(np.exp(alone + 0.2 * rng.standard_normal((400, 3))))
+    knowing[:100] = log_probabilities(np.exp(alone[:100] + 3.0 * rng.standard_normal((100, 3))))
+    found = value_prior._as_far(knowing, alone, np.arange(100, 400))
+
+    def moved(log_value):
+        off = log_value - alone
+        return off.max(axis=1) - off.min(axis=1)
+
+    most = np.quantile(moved(knowing)[100:], value_prior.FURTHEST)
+    assert moved(found).max() <= most + 1e-9
+    near = moved(knowing) <= most
+    assert np.allclose(found[near], knowing[near])

@@ -42,6 +42,8 @@ SAMPLES = {
     "leakage": "leakage-mean",
 }
 """One run of every game, that with the most charts."""
+ELSEWHERE = {("attribute", "repetitions"): "attribute-coins"}
+"""Sections of which another run draws more."""
 
 
 def document(name: str) -> dict[str, Any]:
@@ -57,15 +59,16 @@ def pinned(name: str) -> Result:
     return Result.from_json(document(name))
 
 
-def sample(game: str) -> Result:
-    """A real run of a game."""
-    return pinned(SAMPLES[game])
+def sample(game: str, section: str = "") -> Result:
+    """A real run of a game, the one that draws most of a section."""
+    return pinned(ELSEWHERE.get((game, section), SAMPLES[game]))
 
 
 @cache
-def hostile(game: str) -> Result:
+def hostile(game: str, section: str = "") -> Result:
     """A real run whose texts are hostile, and whose open places hold hostile keys too."""
-    data, names = document(SAMPLES[game]), cycle(HOSTILE)
+    run = ELSEWHERE.get((game, section), SAMPLES[game])
+    data, names = document(run), cycle(HOSTILE)
 
     def within(part: Any) -> Any:
         if isinstance(part, dict):

@@ -23,10 +23,20 @@ def command(
     features: options.Features = "",
     label: Annotated[str | None, options.data(help="Column with the true label.")] = None,
     protected: Annotated[
-        str | None, options.data(help="Audit this column instead of the label.")
+        str | None,
+        options.data(
+            help="Audit this column, not the label; several, comma-separated, share the error."
+        ),
     ] = None,
+    jointly: Annotated[
+        bool,
+        options.data("--jointly", help="Audit several protected columns together, as one value."),
+    ] = False,
     bins: Annotated[
-        int | None, options.data(help="Number of bins for a numeric protected column.")
+        int | None,
+        options.data(
+            help="Number of bins for protected numbers and dates. Default: 4 above 20 values."
+        ),
     ] = None,
     target: Annotated[str, options.data(help="Prefix of the target's probability columns.")] = "p_",
     proxy: Annotated[str, options.data(help="Prefix of the proxy's probability columns.")] = "q_",
@@ -37,6 +47,15 @@ def command(
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
+    form: Annotated[
+        str | None,
+        options.statistics(
+            help=(
+                "values (bets on the values, pairs of them) or published (coins between the true "
+                "value and one drawn). Default: values; published with --tau."
+            )
+        ),
+    ] = None,
     attack: Annotated[
         str, options.statistics(help="llr (log-likelihood ratio) or published (the paper's).")
     ] = "llr",
@@ -52,7 +71,9 @@ def command(
     ] = None,
     delta: options.Delta = None,
     error: options.Error = 0.05,
-    repeats: Annotated[int, options.statistics(help="Number of replays of the coin flips.")] = 20,
+    repeats: Annotated[
+        int, options.statistics(help="Number of draws of pairs, or of coins, that are combined.")
+    ] = 1,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -62,8 +83,9 @@ def command(
 ) -> None:
     """Audit what a model gives away about the labels of its training records.
 
-    Each trial shows a record with its own label or with one drawn from a proxy. Exit code 0: the
-    audit ran; 2: bad input; 3: nothing can be concluded.
+    Each record's label is bet on, given what the record shows and the model says; a proxy, or what
+    divulge fits, says what the record alone gives away. Exit code 0: the audit ran; 2: bad input;
+    3: nothing can be concluded.
     """
     from divulge.games.attribute.play import attribute
     from divulge.proof.rule import DELTAS
@@ -85,12 +107,14 @@ def command(
             heldout=heldout,
             features=output.words(features),
             label=label,
-            protected=protected,
+            protected=None if protected is None else output.words(protected),
+            jointly=jointly,
             bins=bins,
             target=target,
             proxy=proxy,
             model=model and opening.source(model, trust, allow_pickle, with_),
             proxy_model=proxy_model and opening.source(proxy_model, trust, allow_pickle, with_),
+            form=form,
             attack=attack,
             power=power,
             proxy_exact=proxy_exact,

@@ -1,4 +1,4 @@
-"""How the attribute game is shown: the proxy, the replays, and what an error of the proxy costs."""
+"""How the attribute game is shown: the proxy, the draws, and what an error of the proxy costs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ BARS = 20
 
 WORDS = Words(
     yes="true values",
-    no="drawn values",
-    each="a value shown",
+    no="other values",
+    each="a value of the pair",
     one="a true value",
     taken="taken for true",
-    happened="the value shown is the true one",
-    tell_apart="tell true values from drawn ones",
+    happened="the value is the true one",
+    tell_apart="tell true values from others",
     judgement="proxy",
     doubt="the proxy is wrong",
     hidden="error of the proxy",
@@ -53,21 +53,19 @@ WORDS = Words(
 def agreement(proxy: Proxy) -> str:
     """What is said of trials that carry no information."""
     return (
-        f"In {percent(proxy.agreement, 1)} of the records the drawn value would equal the true "
-        "one; these trials carry no information."
+        f"A value drawn from the proxy would be the true one in {percent(proxy.agreement, 1)} of "
+        "the records; in the published game these trials carry no information."
     )
 
 
 def replays(given: Repetitions) -> str:
     """What all replays prove together; empty if nothing."""
-    found = (("epsilon", given.combined_epsilon), ("mu", given.combined_mu))
+    drawn = (("epsilon", given.combined_epsilon if given.epsilon else None),)
+    found = (*drawn, ("mu", given.combined_mu))
     parts = [f"{name} at least {number(value)}" for name, value in found if value is not None]
     if not parts:
         return ""
-    return (
-        f"{given.count} replays of the coin flips combined: {' and '.join(parts)}. A mean over "
-        "replays is not a bound."
-    )
+    return f"{given.count} draws combined: {' and '.join(parts)}. A mean over draws is not a bound."
 
 
 def remarks(diagnostics: Diagnostics) -> tuple[str, ...]:
@@ -144,13 +142,13 @@ def log_loss(diagnostics: Diagnostics) -> Drawing | None:
 
 
 def replays_epsilon(diagnostics: Diagnostics) -> Drawing | None:
-    """The bound on epsilon in every replay of the coin flips."""
+    """The bound on epsilon in every draw of coins."""
     given = diagnostics.repetitions
     return None if given is None else _replays("epsilon", given.epsilon, given.combined_epsilon)
 
 
 def replays_mu(diagnostics: Diagnostics) -> Drawing | None:
-    """The bound on mu in every replay of the coin flips."""
+    """The bound on mu in every draw of pairs, or of coins."""
     given = diagnostics.repetitions
     return None if given is None else _replays("mu", given.mu, given.combined_mu)
 
@@ -162,8 +160,8 @@ def _replays(parameter: str, series: Series, combined: Number) -> Drawing | None
     marks = []
     if combined is not None:
         marks.append((floor_to(combined, 3), f"the bound: {number(combined)}"))
-    drawing = histogram(values, f"{parameter} in each replay", "replays", marks)
-    return finish(drawing, f"Histogram of {parameter} over the replays; the bound is marked.")
+    drawing = histogram(values, f"{parameter} in each draw", "draws", marks)
+    return finish(drawing, f"Histogram of {parameter} over the draws; the bound is marked.")
 
 
 def tau(diagnostics: Diagnostics) -> Drawing | None:
@@ -224,13 +222,14 @@ def _without_error(budgets: tuple[Budget, ...]) -> str:
 
 def _replay_facts(repetitions: Repetitions) -> dict[str, Any]:
     facts = scalars(repetitions)
-    return {"replays" if k == "count" else k: v for k, v in facts.items()}
+    return {"draws" if k == "count" else k: v for k, v in facts.items()}
 
 
 _PROXY = Section(
     "proxy",
     "How good is the proxy?",
-    "The proxy is the model that values are drawn from; the target is the model under audit. "
+    "The proxy is a model of the value that knows the record alone; the target is the model under "
+    "audit. "
     "Calibration: the observed share of true values among those that a model gave some "
     "probability; on the dotted line the two are equal. Log-loss: how badly a model predicts "
     "the true values; the smaller, the better. A target that beats the proxy on held-out "
@@ -243,22 +242,33 @@ _PROXY = Section(
     facts=_proxy_facts,
     numbers=_proxy_numbers,
 )
+_COLUMNS = Section(
+    "columns",
+    "What does the model give away of each column?",
+    "The error is shared by the columns, so that all bounds hold together. Charts and measurements "
+    "below are those of the column with the largest bound.",
+    (),
+    numbers=short,
+)
 _TAU = Section(
     "tau",
     "How much error of the proxy does the bound tolerate?",
-    "Across: how far, in total variation, the proxy is allowed to lie from the values' "
-    "true distribution. Up: the bounds that hold then. They hold only if the proxy is at "
-    "least that close, which the data cannot prove.",
+    "Of the published game, in which a coin shows the true value or one drawn from the proxy. "
+    "Across: how far, in total variation, the proxy is allowed to lie from the values' true "
+    "distribution. "
+    "Up: the bounds that hold then. They hold only if the proxy is at least that close, which the "
+    "data cannot prove.",
     (Panel("tau", tau),),
     note=_without_error,
     numbers=short,
 )
 _REPLAYS = Section(
     "repetitions",
-    "What do other coin flips give?",
-    "Each value is a bound from one replay of the coin flips, at the full error. Their "
-    "mean and spread is what the paper's tables show; it is not the bound. The bound "
-    "combines the evidence of all replays, and is marked.",
+    "What do other draws give?",
+    "Each value is a bound from one draw of pairs (of coins in the published form), at the full "
+    "error. Their mean and spread is what the paper's tables show; it is not the bound. The bound "
+    "combines the evidence of all draws, and is marked. Bets are placed on the values themselves: "
+    "nothing of them is drawn.",
     (
         Panel("replays-epsilon", replays_epsilon, "epsilon"),
         Panel("replays-mu", replays_mu, "mu"),
@@ -278,7 +288,11 @@ PRESENTATION = Presentation(
         "allowance_mu": "deducted from mu for errors of the proxy",
         "c_lb": "given away without the model (c, at least)",
         "c_plus_epsilon_lb": "given away with the model and without (c + epsilon, at least)",
+        "bets": "records whose value was bet on",
         "drawn": "drawn values shown",
+        "pairs": "pairs of a record's own value and another one",
+        "void": "records for which no pair was drawn",
+        "left_out": "records with a rare value, left out",
         "epsilon_tilde": "epsilon less what is given away without the model (a measurement, not a "
         "bound)",
         "negative_control_epsilon": "epsilon of the negative control (held-out records)",
@@ -298,6 +312,6 @@ PRESENTATION = Presentation(
             "error of the proxy, not a leak.",
         ),
     },
-    sections=shared_sections(WORDS, groups=(_PROXY,), doubts=(_TAU, _REPLAYS)),
+    sections=shared_sections(WORDS, groups=(_COLUMNS, _PROXY), doubts=(_TAU, _REPLAYS)),
     remarks=remarks,
 )

@@ -41,6 +41,18 @@ class Repetitions(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Audited(Record):
+    """What was found of one of several protected columns."""
+
+    value: str
+    status: str
+    robust: bool
+    classes: Count
+    epsilon: Number
+    mu: Number
+
+
+@dataclass(frozen=True, kw_only=True)
 class Budget(Record):
     """The bounds if the proxy may be off by tau in total variation."""
 

@@ -1,8 +1,9 @@
 """How wrong the prior of a value is proved to be.
 
-Learners that see the record and the value shown, but never the target, look for what the prior log-
-odds miss. What they prove in bets is a lower bound on the error, ``c_lb``. If the prior log-odds
-are wrong by at most a, a bound on epsilon falls by a.
+Learners that see the record and a value, but never the target, look for what the prior misses: they
+learn to tell true values from values drawn from the prior. What their forecasts prove in direct
+bets against the prior is a lower bound on its error, ``c_lb``: the log-odds of some value against
+some other are off by at least that. If they are off by at most a, a bound on epsilon falls by a.
 
 It is found from true values, some of them of audited records. It only lowers bounds, so it never
 makes a claim false; nothing that is staked or guessed depends on it.
@@ -14,34 +15,39 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import log_softmax, logsumexp
 
-from divulge.bounds import betting
+from divulge.bounds import direct
 from divulge.shift.linear import logistic_ridge
 from divulge.shift.prognostic import boosted_regressor
-from divulge.shift.value_trials import flipped_trials, shuffled_trials
+from divulge.shift.value_trials import shuffled_trials
 from divulge.types import Array, Index
 
 _MOST_BETS = 200_000
+_MOST_CELLS = 2_000_000
 _FEWEST = 200
 _LARGEST_EVIDENCE = 6.0
+_SURE = 1e-4
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of a value, one entry per record and value, and what the record shows."""
+    """Log-probabilities of every value, what the record shows, and the least prior of a value."""
 
-    proxy: Array = field(repr=False)
-    log_proxy: Array = field(repr=False)
-    log_odds: Array = field(repr=False)
+    log_value: Array = field(repr=False)
     shown: Array = field(repr=False)
-    trim: float
+    least: float
 
     def columns(self, rows: Index, value: Index) -> Array:
-        """What a learner sees of a trial."""
-        own = np.column_stack([self.log_proxy[rows, value], self.log_odds[rows, value]])
-        kind = np.equal.outer(value, np.arange(self.log_proxy.shape[1])).astype(float)
-        return np.column_stack([own, kind, self.shown[rows]])
+        """What a learner sees of a record with a value."""
+        kind = np.equal.outer(value, np.arange(self.log_value.shape[1])).astype(float)
+        return np.column_stack([self.log_value[rows, value], kind, self.shown[rows]])
+
+    def within(self, rows: Index) -> Array:
+        """The prior over the values that are probable enough, 0 for the others."""
+        w = np.exp(self.log_value[rows])
+        w = np.where(w >= self.least, w, 0.0)
+        return np.asarray(w / np.maximum(w.sum(axis=1, keepdims=True), 1e-300))
 
 
 def misfit(
@@ -61,46 +67,64 @@ def misfit(
     if head is tail:
         mixed = rng.permutation(head)
         head, tail = mixed[: mixed.size // 2], mixed[mixed.size // 2 :]
-    rows, value, truth = shuffled_trials(codes, prior.proxy, head, rng)
-    new_rows, new_value, new_truth = flipped_trials(codes, prior.proxy, tail, rng, _MOST_BETS)
-    offset, new_offset = prior.log_odds[rows, value], prior.log_odds[new_rows, new_value]
-    old, new = np.abs(offset) <= prior.trim, np.abs(new_offset) <= prior.trim
-    if old.sum() < _FEWEST or new.sum() < _FEWEST:
+    most = min(_MOST_BETS, max(_FEWEST, _MOST_CELLS // prior.log_value.shape[1]))
+    head, tail = (_staked(codes, prior, rng.permutation(rows)[:most]) for rows in (head, tail))
+    if head.size < _FEWEST or tail.size < _FEWEST:
         return 0.0
-    learned = _surprise(prior.columns(rows[old], value[old]), truth[old], offset[old])
-
-    def evidence(rows: Index, value: Index) -> Array:
-        return np.vstack([learned(prior.columns(rows, value)), *(m[rows, value] for m in more)])
-
-    bets = expit(new_offset[new] + evidence(new_rows[new], new_value[new]))
-    return betting.bet_given(bets, new_truth[new], new_offset[new], error=error).epsilon
-
-
-def _surprise(known: Array, truth: Array, prior: Array) -> Callable[[Array], Array]:
-    """Evidence of two blind learners, scaled on the half they were not fitted on; one row each."""
-    half = len(known) // 2
-    target = 4.0 * ((truth > 0.0) - expit(prior))
-    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
-    boosted = boosted_regressor(known[:half], target[:half], 5, rounds=80)
-    linear = logistic_ridge(
-        (known[:half] - centre) / scale, (truth[:half] > 0.0).astype(float), offset=prior[:half]
+    learned = _surprise(codes, prior, head, rng)
+    w = prior.within(tail)
+    log_w = np.log(np.where(w > 0.0, w, 1.0)) + np.where(w > 0.0, 0.0, -np.inf)
+    logs = np.stack(
+        [log_softmax(log_w + found, axis=1) for found in (*learned(tail), *(m[tail] for m in more))]
     )
+    own = np.take_along_axis(logs, codes[None, tail, None], axis=2)[:, :, 0]
+    merit = np.cumsum(own, axis=1) - own  # of the rows above, by which the forecasts are mixed
+    mixture = merit - logsumexp(merit, axis=0)
+    q = np.exp(logsumexp(mixture[:, :, None] + logs, axis=0))
+    q = (1.0 - _SURE) * q / q.sum(axis=1, keepdims=True) + _SURE * w
+    return direct.bet_values(q, w, codes[tail], error=error).epsilon
+
+
+def _staked(codes: Index, prior: Prior, rows: Index) -> Index:
+    """The records whose value is probable enough, and not the only one."""
+    w = prior.within(rows)
+    own = np.take_along_axis(w, codes[rows, None], axis=1)[:, 0]
+    return np.asarray(rows[(own > 0.0) & ((w > 0.0).sum(axis=1) >= 2)])
+
+
+def _surprise(
+    codes: Index, prior: Prior, rows: Index, rng: np.random.Generator
+) -> Callable[[Index], list[Array]]:
+    """Evidence of two blind learners, scaled on the half they were not fitted on.
+
+    Each record is shown twice, with its own value and with one drawn from the prior.
+    """
+    place, value, truth = shuffled_trials(
+        codes[rows], prior.within(rows), np.arange(rows.size), rng
+    )
+    known = prior.columns(rows[place], value)
+    half = len(known) // 2
+    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
+    boosted = boosted_regressor(known[:half], 2.0 * truth[:half], 5, rounds=80)
+    linear = logistic_ridge((known[:half] - centre) / scale, (truth[:half] > 0.0).astype(float))
     learners: tuple[Callable[[Array], Array], ...] = (
         lambda x: np.asarray(boosted.predict(x), dtype=float),
         lambda x: linear((x - centre) / scale),
     )
     outcome = (truth[half:] > 0.0).astype(float)
     scalings = [
-        logistic_ridge(learner(known[half:])[:, None], outcome, offset=prior[half:], penalty=5.0)
-        for learner in learners
+        logistic_ridge(learner(known[half:])[:, None], outcome, penalty=5.0) for learner in learners
     ]
 
-    def evidence(asked: Array) -> Array:
-        out = np.zeros((len(learners), len(asked)))
-        for own, learner, scaling in zip(out, learners, scalings, strict=True):
-            if float(scaling.slopes[0]) > 0.0:
-                found = scaling(learner(asked)[:, None])
-                own[:] = np.clip(found, -_LARGEST_EVIDENCE, _LARGEST_EVIDENCE)
+    def evidence(asked: Index) -> list[Array]:
+        values = prior.log_value.shape[1]
+        out = [np.zeros((asked.size, values)) for _ in learners]
+        for j in range(values):
+            seen = prior.columns(asked, np.full(asked.size, j))
+            for own, learner, scaling in zip(out, learners, scalings, strict=True):
+                if float(scaling.slopes[0]) > 0.0:
+                    found = scaling(learner(seen)[:, None])
+                    own[:, j] = np.clip(found, -_LARGEST_EVIDENCE, _LARGEST_EVIDENCE)
         return out
 
     return evidence

@@ -4,25 +4,29 @@ A target that learned no value of its training records speaks of them as of reco
 saw. So among training records of which it speaks with a certain force, the share that it would
 speak of so without their values is at most ``r``: how often it does among held-out records, over
 how often among training records. Of this share nothing is assumed. The target may know another
-population than that of the held-out records, in any form, also one that no learner finds; then
-its word is right, and the prior wrong. So a hypothesis that gives a value the probability u is made
-to give it ``(1 - r) u + r``: a mixture with a share r that is won for certain. With ``r = 1``
-nothing is staked; if the target speaks of strangers with little force next to nothing is lost.
+population than that of the held-out records, in any form, also one that no learner finds; then its
+word is right, and the prior wrong. So the prior is any mixture ``(1 - r) w + r d``, d whatever it
+likes: at least ``(1 - r) w``, and at most ``(1 - r) w + r``, value by value. With ``r = 1`` nothing
+is staked; if the target speaks of strangers with little force next to nothing is lost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta
 
+from divulge.shift.value_prior import Edges
 from divulge.types import Array
+from divulge.work.threads import Sized
 
 ERROR = 0.05
 """The shares are upper limits that hold together but for this probability."""
 BINS = 5
 _CERTAIN = 1.0 - 1e-9
+_HEAVIEST = 30.0
 
 
 @dataclass(frozen=True)
@@ -33,39 +37,80 @@ class Strangers:
     shares: Array
     """One more than edges."""
 
-    def share(self, evidence: Array) -> Array:
-        """Per row of evidence (a column per value)."""
-        return np.asarray(self.shares[np.searchsorted(self.edges, _force(evidence), "right")])
+    def share(self, force: Array) -> Array:
+        """Of each record, by the force of the evidence."""
+        return np.asarray(self.shares[np.searchsorted(self.edges, force, "right")])
 
 
-def compare(training: Array, beyond: Array) -> Strangers:
-    """From what is staked on training and on held-out records; no value of theirs is read.
+def compare(inside: Array, outside: Array, weight: Array | None = None) -> Strangers:
+    """From the force of what is staked on training and on held-out records; no value is read.
 
-    Bins hold equal numbers of training records; each limit is that of Clopper and Pearson.
+    Bins hold equal numbers of training records; each limit is that of Clopper and Pearson. Where
+    held-out records lie elsewhere than training records, they have a ``weight`` each
+    (``likeness``), and count as many as have the same variance together.
     """
-    inside, outside = _force(training), _force(beyond)
+    weight = np.ones(outside.size) if weight is None else weight
+    many_outside = float(weight.sum() ** 2 / max(float((weight**2).sum()), 1e-300))
     edges = np.unique(np.quantile(inside, np.arange(1, BINS) / BINS))
     many = np.bincount(np.searchsorted(edges, inside, "right"), minlength=edges.size + 1)
-    seen = np.bincount(np.searchsorted(edges, outside, "right"), minlength=edges.size + 1)
-    most = beta.ppf(1.0 - ERROR / many.size, seen + 1.0, np.maximum(outside.size - seen, 1e-9))
+    weighed = np.bincount(
+        np.searchsorted(edges, outside, "right"), weights=weight, minlength=edges.size + 1
+    )
+    seen = weighed * (many_outside / max(float(weight.sum()), 1e-300))
+    left = np.maximum(many_outside - seen, 1e-9)
+    most = beta.ppf(1.0 - ERROR / many.size, seen + 1.0, left)
     share = most * inside.size / np.maximum(many, 1)
     return Strangers(edges, np.asarray(np.minimum(share, 1.0)))
 
 
-def unexplained(evidence: Array, log_odds: Array, share: Array) -> tuple[Array, Array]:
-    """Evidence and prior with which to bet, if a share of the records may be known.
+def likeness(inside: Array, outside: Array, rng: np.random.Generator) -> Array:
+    """How much more often training records look like each held-out record, by what they show.
 
-    ``(1 - r) sigma(l) + r = sigma(l')`` with ``e^l' = (e^l + r) / (1 - r)``. Then
-    ``(1 - r) sigma(l + epsilon) + r <= sigma(l' + epsilon)`` for every epsilon, so that a bet
-    against l' is valid; against a value likewise, with both signs turned.
+    The odds of a training record, from boosting that is fitted on one half of all records and asked
+    about the other; 1 for all where it tells nothing. The target plays no part.
     """
-    r = np.minimum(share, _CERTAIN)[:, None]
-    side = np.sign(evidence)
-    prior = side * np.log((np.exp(side * log_odds) + r) / (1.0 - r))
-    prior = np.where(side == 0.0, log_odds, prior)
-    left = side * np.maximum(side * (log_odds + evidence - prior), 0.0)
-    return left, prior
+    shown = np.concatenate([inside, outside])
+    truth = np.repeat([1.0, 0.0], [len(inside), len(outside)])
+    if shown.shape[1] == 0:
+        return np.ones(len(outside))
+    half = rng.permutation(truth.size) % 2 == 0
+    odds = np.zeros(truth.size)
+    for fit, ask in ((half, ~half), (~half, half)):
+        model = Sized(_boosting(int(rng.integers(2**31)))).fit(shown[fit], truth[fit])
+        odds[ask] = model.decision_function(shown[ask])
+    share = float(truth.mean())
+    constant = -(share * np.log(share) + (1.0 - share) * np.log1p(-share))
+    if float(np.logaddexp(0.0, (1.0 - 2.0 * truth) * odds).mean()) >= constant:
+        return np.ones(len(outside))
+    weight = np.minimum(np.exp(odds[len(inside) :]), _HEAVIEST)
+    return np.asarray(weight / weight.mean())
 
 
-def _force(evidence: Array) -> Array:
-    return np.asarray(np.abs(evidence).max(axis=1, initial=0.0))
+def _boosting(seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(
+        max_iter=40,
+        learning_rate=0.1,
+        max_leaf_nodes=8,
+        min_samples_leaf=30,
+        l2_regularization=5.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+
+
+def widened(edges: Edges, share: Array) -> Edges:
+    """The edges of the prior if a share of the records may be known.
+
+    A prior between ``t L`` and ``t H`` sums to 1, so that ``1 <= t sum H``. The mixture therefore
+    lies between ``t (1 - r) L`` and ``t ((1 - r) H + r sum H)``. For two values that is the
+    log-odds ``log((e^l + r) / (1 - r))``. Among the values that are there the known may be a larger
+    share than among all: ``r / ((1 - r) mass + r)`` at most.
+    """
+    r = np.minimum(share, _CERTAIN)
+    r = (r / np.maximum((1.0 - r) * edges.mass + r, 1e-300))[:, None]
+    r = np.minimum(r, _CERTAIN)
+    low, high = (1.0 - r) * edges.low, (1.0 - r) * edges.high
+    high = high + r * edges.high.sum(axis=1, keepdims=True)
+    return replace(edges, low=low, high=np.where(edges.prior > 0.0, high, 0.0))

@@ -12,6 +12,7 @@ log-linear pool of the proxy, a linear and a boosted model, and the student.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -164,6 +165,7 @@ _Predict = Callable[[Array, int], Array]
 
 
 def _linear(shown: Array, codes: Index, weight: Array | None) -> _Predict:
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
     centre, scale = shown.mean(axis=0), shown.std(axis=0)
@@ -171,7 +173,9 @@ def _linear(shown: Array, codes: Index, weight: Array | None) -> _Predict:
     model = LogisticRegression(C=1.0, max_iter=300, tol=1e-5)
     if np.unique(codes).size < 2:
         return _constant(codes, weight)
-    model.fit((shown - centre) / scale, codes, sample_weight=weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near enough: the pool recalibrates it
+        model.fit((shown - centre) / scale, codes, sample_weight=weight)
     return lambda x, classes: _all_classes(model, (x - centre) / scale, classes)
 
 

@@ -1,11 +1,11 @@
-"""What a record gives away about a value shown with it, without the target.
+"""What a record gives away about its value, without the target: the prior w of every value.
 
-A trial shows a record with its true value or with one drawn from the proxy. Seeing the value y, the
-prior log-odds that it is the true one are ``log D(y | x) - log D'(y | x)``, D the truth and D' the
-proxy: 0 only if the proxy is right. Three sources: the proxy is vouched for; D is estimated from
-the record alone (blind); or D is estimated on held-out records, which the target never saw, with
-the target's own probabilities among the features, so that what the target knows of the population
-is never mistaken for memory.
+Three sources: the proxy is vouched for, and is w; w is estimated from the record alone (blind); or
+on held-out records, which the target never saw, with the target's own probabilities among the
+features, so that what the target knows of the population is never mistaken for memory.
+
+An estimate may be wrong. What is proved of its error is ``c_lb``, in log-odds of one value against
+another, since that is what bets and pairs rest on; a bound on epsilon falls by it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from scipy.stats import norm
 
 from divulge.shift import misfit, students
@@ -27,8 +27,8 @@ EXACT = "the proxy is the distribution of the value given the record"
 BLIND = (
     "what the target knows of the value beyond its student is memorised, except for what the "
     "student's learning curve allows for: the features carry what the target knows of the "
-    "population in a form that the student learns, and the log-odds of the corrected proxy are "
-    "right to within c_lb"
+    "population in a form that the student learns, and the log-odds of one value against another "
+    "in the corrected proxy are right to within c_lb"
 )
 HELD_OUT = (
     "without their values the target would answer on the training records as it does on the "
@@ -40,9 +40,15 @@ LEAST_EXPLAINED = 0.8
 """Blind claims need a student that explains at least this share of what its target says."""
 MOST_SHIFTED = 0.2
 """Held-out records whose values are proved to be further off, in log-odds, prove nothing."""
-TRIM, FAR = 1.5, 4.0
+LEAST, RARE = 0.1, 0.02
+"""Nothing is staked on values that are less probable than this, blind and held-out: the logarithm
+of a small probability is badly estimated."""
+TRIM = 4.0
+"""No pair is guessed where two priors differ by more."""
 LEARNED_SHARE, VOUCHED_SHARE, HELD_OUT_SHARE = 0.5, 0.1, 0.3
 MOST_LEARNED = 100_000
+FURTHEST = 0.99
+"""Quantile of how far the target moves the prior of held-out records."""
 
 
 @dataclass(frozen=True)
@@ -78,30 +84,54 @@ NOTHING = Unlearned()
 
 
 @dataclass(frozen=True)
+class Edges:
+    """Between which multiples the prior lies, a row per record; 0 for values that are left out."""
+
+    prior: Array = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    mass: Array = field(repr=False)
+    """What the values that are there have of the whole prior."""
+
+    @property
+    def open(self) -> npt.NDArray[np.bool_]:
+        """Where at least two values are there."""
+        return np.asarray((self.prior > 0.0).sum(axis=1) >= 2)
+
+    def some(self, rows: Index) -> Edges:
+        """Of some records."""
+        return Edges(self.prior[rows], self.low[rows], self.high[rows], self.mass[rows])
+
+
+@dataclass(frozen=True)
 class Priors:
     """One entry per record and value. The head is learned from, the tail is audited."""
 
     log_proxy: Array = field(repr=False)
     proxy: Array = field(repr=False)
-    """The probabilities that values are drawn with: not floored, as the logarithms are."""
-    log_odds: Array = field(repr=False)
-    """``log D - log D'``: out of fold on the head, fitted on other records for the tail."""
+    """The proxy's probabilities: not floored, as the logarithms are."""
+    value: Array = field(repr=False)
+    """w: the proxy's where it is vouched for, else out of fold on the head, and fitted on other
+    records for the tail."""
     expected: Array = field(repr=False)
     """Log-probabilities that the target was expected to give: the student's, or the proxy's."""
     head: Index = field(repr=False)
     tail: Index = field(repr=False)
-    trim: float
+    least: float
+    """Values that are less probable are left out."""
     assumption: str
     c_lb: float = 0.0
-    """What a blind baseline proves against the prior log-odds: deducted from epsilon."""
+    """What a blind baseline proves against w, one value against another: deducted from epsilon."""
     shift: float = 0.0
     """What is proved of the difference between the values of training and held-out records."""
     explained: float = 1.0
     """Share of what the target says beyond a constant that its student explains."""
     other: Array | None = field(default=None, repr=False)
-    """A second opinion on the log-odds: a bet must beat both."""
+    """A second opinion on w: a bet must beat both."""
     beyond: Priors | None = field(default=None, repr=False)
     """The same of the held-out records, which follow the training records."""
+    likeness: Array | None = field(default=None, repr=False)
+    """Of held-out records: how much more often training records look like them."""
     unlearned: Unlearned = NOTHING
     """What the student may have missed of the target's knowledge: deducted as well."""
     quality: Mapping[str, Any] = field(default_factory=dict)
@@ -125,29 +155,26 @@ class Priors:
         left = math.sqrt(max(0.0, mu * mu - shift * shift))
         return self.unlearned.less(left, self.unlearned.mu)
 
-    @property
-    def inside(self) -> npt.NDArray[np.bool_]:
-        """Where the prior is moderate; elsewhere nothing is guessed and nothing staked."""
-        return np.asarray(np.abs(self.log_odds) <= self.trim)
+    def edges(self) -> Edges:
+        """Both opinions as distributions over the values that are there.
 
-    def settle(self, evidence: Array, log_odds: Array, other: Array | None) -> tuple[Array, Array]:
-        """Evidence and prior with which to bet: 0 where the two opinions do not both allow it.
-
-        For a value to be the true one the larger prior must be beaten, against it the smaller.
+        That a record's value is among these is revealed before anything is staked: given that, its
+        prior is w over them, divided by its mass.
         """
-        prior = log_odds
-        if other is not None:
-            larger, smaller = np.maximum(log_odds, other), np.minimum(log_odds, other)
-            prior = np.where(evidence > 0.0, larger, np.where(evidence < 0.0, smaller, log_odds))
-            left = log_odds + evidence - prior
-            evidence = np.where(evidence > 0.0, np.maximum(left, 0.0), np.minimum(left, 0.0))
-        return np.where(np.abs(prior) <= self.trim, evidence, 0.0), prior
+        opinions = [self.value] if self.other is None else [self.value, self.other]
+        there = np.all([(w > 0.0) & (w >= self.least) for w in opinions], axis=0)
+        kept = [np.where(there, w, 0.0) for w in opinions]
+        masses = [w.sum(axis=1) for w in kept]
+        given = [w / np.maximum(m, 1e-300)[:, None] for w, m in zip(kept, masses, strict=True)]
+        mass = np.min(masses, axis=0)
+        if len(given) == 1:
+            return Edges(given[0], given[0], given[0], mass)
+        return Edges(given[0], np.minimum(*given), np.maximum(*given), mass)
 
 
 def vouched(log_proxy: Array, proxy: Array, head: Index, tail: Index) -> Priors:
-    """The user vouches for the proxy: nothing is given away by the record."""
-    nothing = np.zeros_like(log_proxy)
-    return Priors(log_proxy, proxy, nothing, log_proxy, head, tail, FAR, EXACT)
+    """The user vouches for the proxy."""
+    return Priors(log_proxy, proxy, proxy, log_proxy, head, tail, 0.0, EXACT)
 
 
 def blind(
@@ -170,11 +197,9 @@ def blind(
     student = taught.log_probabilities
     advance("corrected proxy")
     value, pool = students.fit_values(codes, log_proxy, features, head, tail, rng, student)
-    log_odds = value - log_proxy
     advance("blind baseline")
     shown = students.record_features(log_proxy, features, student)
-    prior = misfit.Prior(proxy, log_proxy, log_odds, shown, TRIM)
-    c_lb = misfit.misfit(codes, prior, head, tail, error, rng)
+    c_lb = misfit.misfit(codes, misfit.Prior(value, shown, LEAST), head, tail, error, rng)
     unlearned = Unlearned.of(taught)
     explained = _explained(log_target, student)
     quality = {
@@ -190,11 +215,11 @@ def blind(
     return Priors(
         log_proxy=log_proxy,
         proxy=proxy,
-        log_odds=log_odds,
+        value=np.exp(value),
         expected=student,
         head=head,
         tail=tail,
-        trim=TRIM,
+        least=LEAST,
         assumption=BLIND,
         c_lb=c_lb,
         explained=explained,
@@ -230,8 +255,8 @@ def held_out(
     alone, _ = students.fit_values(codes, log_proxy, features, outside, inside, rng)
     advance("blind baseline")
     shown = students.record_features(log_proxy, features)
-    knowing = misfit.Prior(proxy, log_proxy, value - log_proxy, shown, FAR)
-    unknowing = misfit.Prior(proxy, log_proxy, alone - log_proxy, shown, FAR)
+    value = _as_far(value, alone, outside)
+    knowing, unknowing = (misfit.Prior(w, shown, RARE) for w in (value, alone))
     own = misfit.misfit(codes, knowing, outside, outside, error, rng)
     here, _ = students.fit_values(codes, alone, features, head, tail, rng)
     shift = misfit.misfit(codes, unknowing, head, tail, error, rng, here - alone)
@@ -239,17 +264,30 @@ def held_out(
     return Priors(
         log_proxy=log_proxy,
         proxy=proxy,
-        log_odds=value - log_proxy,
+        value=np.exp(value),
         expected=log_proxy,
         head=head,
         tail=tail,
-        trim=FAR,
+        least=RARE,
         assumption=HELD_OUT,
         c_lb=max(own, shift),
         shift=shift,
-        other=alone - log_proxy,
+        other=np.exp(alone),
         quality={"pool_weights": weights, "shift_proved": shift},
     )
+
+
+def _as_far(knowing: Array, alone: Array, outside: Index) -> Array:
+    """The knowing prior, no further from the other than where the target has nothing to remember.
+
+    On held-out records it differs by what the target knows. Where it differs by more than on nearly
+    all of these, the rest is not knowledge of the population, which is the same for both.
+    """
+    moved = knowing - alone
+    size = moved.max(axis=1) - moved.min(axis=1)
+    most = float(np.quantile(size[outside], FURTHEST))
+    shrink = np.minimum(1.0, most / np.maximum(size, 1e-12))
+    return np.asarray(log_softmax(alone + moved * shrink[:, None], axis=1))
 
 
 def parted(priors: Priors, records: int) -> Priors:
@@ -260,7 +298,7 @@ def parted(priors: Priors, records: int) -> Priors:
             priors,
             log_proxy=priors.log_proxy[rows],
             proxy=priors.proxy[rows],
-            log_odds=priors.log_odds[rows],
+            value=priors.value[rows],
             expected=priors.expected[rows],
             other=None if priors.other is None else priors.other[rows],
         )

@@ -9,23 +9,25 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import expit, logit
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import divulge
-from divulge.bounds import compiled
-from divulge.bounds.guessing import Counts
-from divulge.bounds.repeated import bet_epsilon, count_bound
+from divulge.bounds.repeated import count_bound
 from divulge.data.features import Features
+from divulge.data.given import read_table
 from divulge.errors import InputError
 from divulge.games.attribute import play as attribute_
 from divulge.games.attribute.compared import ValueAttack
 from divulge.games.attribute.play import attribute, audit_records
+from divulge.games.attribute.protected import Protected
 from divulge.games.attribute.read import Records, read_records
 from divulge.mechanisms.labelled import NoisyLabels
 from divulge.proof.prove import prove
-from divulge.proof.replay import count_top
 from divulge.proof.rule import Rule
 from divulge.result import Result
 from divulge.shift.pooling import log_probabilities
@@ -47,7 +49,9 @@ def table(records=3000, seed=0, names=None, **kwargs):
 
 
 def values(result: Result, correction: str) -> dict[tuple[str, float | None], float]:
-    return {(b.parameter, b.delta): b.value for b in result.bounds if b.correction == correction}
+    """The first of each kind: what bets and pairs state comes before the published game."""
+    found = [b for b in result.bounds if b.correction == correction]
+    return {(b.parameter, b.delta): b.value for b in reversed(found)}
 
 
 def steep(records=3000, epsilon=1.0, seed=0):
@@ -111,7 +115,8 @@ def test_what_the_report_needs_is_there(leaking):
     assert set(shown["proxy"]["log_loss"]) == {"proxy", "target", "constant", "corrected proxy"}
     assert 0.5 < shown["proxy"]["agreement"] < 0.9
     assert shown["comparison"][0]["attack"] == "log-likelihood ratio"
-    assert len(shown["repetitions"]["epsilon"]) == 5
+    assert len(shown["repetitions"]["mu"]) == 5
+    assert shown["comparison"][-1]["attack"] == "log-likelihood ratio, published game"
     assert Result.from_json(leaking.to_json()).to_json() == leaking.to_json()
 
 
@@ -179,7 +184,7 @@ def test_held_out_records_make_a_smart_target_harmless():
     assert values(result, "none")[("epsilon", 0.0)] > 1.0
     assert all(b.value == 0.0 for b in result.headline())
     assert "target, held-out" in result.diagnostics.proxy.log_loss
-    assert [a.attack for a in result.diagnostics.comparison][2:] == [
+    assert [a.attack for a in result.diagnostics.comparison][2:4] == [
         "difficulty calibration (membership)",
         "offline RMIA (membership)",
     ]
@@ -365,21 +370,19 @@ def test_every_bound_is_at_half_of_the_error():
     head, tail = np.arange(300), np.arange(300, 2000)
     priors = vouched(log_proxy, drawn.proxy, head, tail)
     game = prove(
-        ValueAttack().trials(drawn.codes, log_target, priors),
+        ValueAttack().values(drawn.codes, log_target, priors),
         Rule((1e-5,), 0.1, repetitions=4),
         np.random.default_rng(0),
     )
     assert all(b.headline for b in game.bounds)
     found = {(b.parameter, b.delta): b for b in game.bounds}
-    replays, counts = game.played.replays, game.played.counts
-    assert found["epsilon", 0.0].value == bet_epsilon(game.plan.bets, replays, error=0.05)[0]
-    assert found["mu", None].value == count_bound(counts, error=0.05)
-    assert found["epsilon", 1e-5].value == count_bound(counts, delta=1e-5, error=0.05)
+    assert (found["epsilon", 0.0].value, game.bet.error) == (game.bet.epsilon, 0.05)
+    assert game.bet.trials == 2000  # every record, those that teach the guesses too
+    assert found["mu", None].value == count_bound(game.counts, error=0.05)
+    assert found["epsilon", 1e-5].value == count_bound(game.counts, delta=1e-5, error=0.05)
     assert {b.confidence for b in found.values()} == {0.95}
-    coins = np.array([r.true for r in replays])
-    assert abs(coins.mean() - 0.5) < 4 * 0.5 / np.sqrt(coins.size)
-    assert np.unique(coins, axis=0).shape[0] == 4
-    assert len({c.guesses / c.trials for c in counts}) == 1  # fixed before the model was asked
+    assert len(set(game.counts)) > 1
+    assert game.void + game.shown[1].size == tail.size
 
 
 def test_the_fitted_proxy_does_not_know_the_audited_values(people):
@@ -398,28 +401,6 @@ def test_the_fitted_proxy_does_not_know_the_audited_values(people):
         for c in (records.codes, swapped)
     ]
     assert np.array_equal(*fitted)
-
-
-def test_balancing_and_trimming_by_hand():
-    true = np.array([True, False, True, True, False])
-    shown = np.zeros(5, dtype=np.uint8)
-    evidence = np.array([[1.0], [2.0], [-3.0], [4.0], [0.0]])
-    log_odds = np.array([[0.0], [1.0], [1.0], [9.0], [-1.0]])
-    uniforms = np.array([0.5, 0.99, 0.99, 0.0, 0.2])
-    kept = compiled.kept_evidence(true, shown, evidence, log_odds, uniforms, 1.5)
-    # the third goes with the prior and is thinned out, the fourth lies beyond the trim
-    assert kept.tolist() == [1.0, -2.0, 0.0]
-    assert count_top(kept, 1, np.random.default_rng(0)) == Counts(3, 1, 0)
-    assert count_top(kept, 2, np.random.default_rng(0)) == Counts(3, 2, 1)
-    assert count_top(kept, 0, np.random.default_rng(0)) == Counts(3, 0, 0)
-
-
-def test_ties_are_broken_at_random():
-    tied = np.array([1.0] * 60 + [-1.0] * 40)
-    right = [count_top(tied, 50, np.random.default_rng(s)).correct for s in range(300)]
-    assert np.mean(right) == pytest.approx(30.0, abs=1.0)
-    none = [count_top(np.zeros(100), 50, np.random.default_rng(s)).correct for s in range(300)]
-    assert np.mean(none) == pytest.approx(25.0, abs=1.0)
 
 
 def test_copies_of_a_person_are_pointed_out():
@@ -513,25 +494,92 @@ def test_a_numeric_protected_column_in_bins(people):
     assert result.trials["classes"] == 3
 
 
-def test_a_remembering_model_gives_its_protected_column_away():
-    """The nearest training record answers, so asked with a wrong secret somebody else does."""
+@pytest.fixture(scope="module")
+def secrets():
+    """A secret column that nothing depends on, and random labels, learned by heart."""
     rng = np.random.default_rng(7)
-    frame = pd.DataFrame({"z": rng.normal(size=2000), "secret": rng.integers(2, size=2000)})
-    frame["y"] = rng.integers(2, size=2000)
-    frame, rest = frame[:1400], frame[1400:]
+    frame = pd.DataFrame({"z": rng.normal(size=1800), "secret": rng.integers(2, size=1800)})
+    frame["other"] = rng.choice(["a", "b", "c"], size=1800)
+    frame["y"] = rng.integers(2, size=1800)
+    return frame[:1200], frame[1200:]
+
+
+def test_a_remembering_model_gives_its_protected_column_away(secrets):
+    """The nearest training record answers, so asked with a wrong secret somebody else does."""
+    frame, rest = secrets
     model = KNeighborsClassifier(1).fit(frame[["z", "secret"]], frame["y"])
     result = attribute(
-        frame,
-        label="y",
-        protected="secret",
-        features=["z", "secret"],
-        model=model,
-        heldout=rest,
-        repeats=3,
+        frame, label="y", protected="secret", features=["z", "secret"], model=model, heldout=rest
     )
     assert result.verdict.status == "leak"
-    # Much is lost: a nearest neighbour is as sure of strangers as of its own records.
-    assert values(result, "prior")[("epsilon", 0.0)] > 0.3
+    assert values(result, "prior")[("epsilon", 0.0)] > 0.5
+
+
+def test_several_protected_columns_share_the_error(people):
+    train, rest, forest = people
+    arguments = {
+        "label": "rich", "features": ["male", "age"], "model": forest, "heldout": rest,
+    }  # fmt: skip
+    result = attribute(train, protected=["male", "age"], **arguments)
+    assert {b.of for b in result.bounds} == {"male", "age"}
+    assert {b.confidence for b in result.headline()} <= {1.0 - 0.05 / 4}
+    assert [c.value for c in result.diagnostics.columns] == ["male", "age"]
+    alone = attribute(train, protected="age", error=0.025, **arguments)
+    same = [replace(b, of=None) for b in result.bounds if b.of == "age"]
+    assert same == list(alone.bounds)
+    assert Result.from_json(result.to_json()).to_json() == result.to_json()
+
+
+def test_several_protected_columns_jointly_are_one_value(people):
+    train, rest, forest = people
+    arguments = {
+        "label": "rich", "features": ["male", "age"], "model": forest, "heldout": rest,
+    }  # fmt: skip
+    records = read_records(train, protected=["male", "age"], bins=2, **arguments)
+    assert len(records.classes) == 4
+    assert records.classes[0].startswith("male 0, age 20 to ")
+    assert records.value == "male, age"
+    result = attribute(train, protected=["male", "age"], jointly=True, **arguments)
+    assert result.trials["value"] == "male, age"
+    with pytest.raises(InputError, match="need a model"):
+        attribute(table(), label="y", protected=["y", "x_0"])
+    with pytest.raises(InputError, match="named twice"):
+        attribute(train, protected=["age", "age"], **arguments)
+
+
+def test_columns_of_any_kind_are_posed():
+    rng = np.random.default_rng(8)
+    size = 1000
+    frame = pd.DataFrame(
+        {
+            "born": pd.Timestamp("1990-01-01")
+            + pd.to_timedelta(rng.integers(9000, size=size), "D"),
+            "income": rng.gamma(2.0, 1e4, size=size),
+            "street": [f"street {k}" for k in np.minimum(rng.geometric(0.05, size), 90)],
+            "y": rng.integers(2, size=size),
+        }
+    )
+
+    dates = Protected.of(read_table("the table", frame).frame, ["born"], None, posed=True)
+    words = dates.words(read_table("the table", frame))
+    assert len(set(words)) == 4
+    assert all(" to " in w and w[4] == "-" for w in words)
+    posed = dates.stands_for(read_table("the table", frame))
+    assert {type(v["born"]).__name__ for v in posed.values()} <= {"datetime", "Timestamp"}
+    street = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["street"]), remainder="passthrough"
+    )
+    inputs = ["income", "street"]
+    model = make_pipeline(street, LogisticRegression(max_iter=2000))
+    model.fit(frame[inputs].assign(income=frame["income"] / 1e4), frame["y"])
+    for name, classes in (("income", 4), ("street", 50)):
+        records = read_records(frame, label="y", protected=name, features=inputs, model=model)
+        assert len(records.classes) == classes, name
+        assert (records.left_out > 0) == (name == "street")
+        assert records.training + records.left_out == size
+    unlike = frame.assign(street=[f"house {k}" for k in range(size)])
+    with pytest.raises(InputError, match="no value that many share"):
+        read_records(unlike, label="y", protected="street", features=inputs, model=model)
 
 
 def test_a_proxy_that_saw_the_training_records_is_flagged():
@@ -589,6 +637,8 @@ def broken(**changes):
         (broken(), {"proxy": "r_", "features": "x_*", "proxy_exact": True}, "to treat as exact"),
         (broken(q_0=np.ones(500), q_1=np.zeros(500)), {"proxy_exact": True}, "cannot be exact"),
         (broken(), {"tau": 0.1, "proxy_exact": True}, "not both"),
+        (broken(), {"tau": 0.1, "form": "values"}, "A tau belongs to the published form"),
+        (broken(), {"form": "coins"}, "Unknown form"),
         (broken(), {"attack": "loss"}, "Unknown attack"),
         (broken(), {"repeats": 0}, "repeats must be at least 1"),
         (broken(), {"deltas": (2.0,)}, "delta"),
@@ -613,6 +663,3 @@ def test_a_protected_column_must_be_read_by_the_model(people):
         attribute(train, label="rich", protected="age", features=["male"], model=forest)
     with pytest.raises(InputError, match="needs the label"):
         attribute(train, protected="age", features=["male", "age"], model=forest)
-    many = train.assign(age=np.arange(len(train)))
-    with pytest.raises(InputError, match="put it in bins"):
-        attribute(many, label="rich", protected="age", features=["male", "age"], model=forest)

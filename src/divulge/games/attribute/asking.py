@@ -13,6 +13,7 @@ from divulge.attacks import scoring
 from divulge.data import tables
 from divulge.data.given import Given
 from divulge.errors import InputError, require
+from divulge.games.attribute.protected import word
 from divulge.models.handed import open_model
 from divulge.shift.pooling import FLOOR
 from divulge.types import Array
@@ -29,15 +30,6 @@ class Found:
     target: Array | None = field(repr=False)
     proxy: Array | None = field(repr=False)
     likelihood: Array | None = field(default=None, repr=False)
-
-
-def word(value: Any) -> str:
-    """How a class is written: 1, 1.0 and True as their integer, text as it is."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def from_columns(sources: Sequence[Given], target: str, proxy: str, seen: list[str]) -> Found:
@@ -127,30 +119,32 @@ def posed(
     inputs: Sequence[str],
     model: Any,
     label: str,
-    protected: str,
-    stands_for: Mapping[str, Any],
+    stands_for: Mapping[str, Mapping[str, Any]],
 ) -> Found:
-    """Ask the target for each record's own label, with every value of the protected column.
+    """Ask the target for each record's own label, with every value of the protected columns.
 
     Bayes' rule makes it a posterior of the value: ``q(v | x) M(x, v)[y]``, normalised.
     """
-    require(
-        protected in inputs,
-        f"The target does not read the column {protected!r}: name it among the features, or give "
-        "its probabilities as columns.",
-    )
+    for name in next(iter(stands_for.values())):
+        require(
+            name in inputs,
+            f"The target does not read the column {name!r}: name it among the features, or give "
+            "its probabilities as columns.",
+        )
     answers = [
-        np.concatenate([_likelihood(model, s, inputs, label, protected, v) for s in sources])
+        np.concatenate([_likelihood(model, s, inputs, label, v) for s in sources])
         for v in stands_for.values()
     ]
     return Found(tuple(stands_for), None, None, np.column_stack(answers))
 
 
 def _likelihood(
-    model: Any, source: Given, inputs: Sequence[str], label: str, protected: str, value: Any
+    model: Any, source: Given, inputs: Sequence[str], label: str, value: Mapping[str, Any]
 ) -> Array:
-    """Log-probability of each record's label had the protected column this value."""
-    dtype = source.frame[protected].dtype
-    changed = source.frame.with_columns(nw.lit(value).cast(dtype).alias(protected))
+    """Log-probability of each record's label had the protected columns these values."""
+    kinds = source.frame.schema
+    changed = source.frame.with_columns(
+        *(nw.lit(v).cast(kinds[name]).alias(name) for name, v in value.items())
+    )
     loss = scoring.losses(model, changed, inputs, label, source.where)
     return np.asarray(np.maximum(-loss, np.log(FLOOR)))

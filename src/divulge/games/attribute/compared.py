@@ -13,10 +13,11 @@ from divulge.attacks.shown_value import LIKELIHOOD_RATIO, PUBLISHED, value_score
 from divulge.errors import CannotConclude
 from divulge.games.attribute.read import Records
 from divulge.proof import measures
-from divulge.proof.alternatives import Alternatives, Replayed
 from divulge.proof.draw import draw
 from divulge.proof.prove import prove
+from divulge.proof.published import CoinProof, Coins
 from divulge.proof.rule import Rule
+from divulge.proof.values import ValueProof, Values
 from divulge.result.of_values import Budget
 from divulge.result.shared import Compared
 from divulge.shift.value_prior import EXACT, Priors
@@ -46,13 +47,18 @@ class ValueAttack:
             return "log-likelihood ratio"
         return f"score of the paper (t = {self.power:g})"
 
-    def trials(self, codes: Index, log_target: Array, priors: Priors) -> Alternatives:
+    def values(self, codes: Index, log_target: Array, priors: Priors) -> Values:
         """The scores of every value of the training records."""
         score = self._of(log_target[: codes.size], priors)
         if priors.beyond is None:
-            return Alternatives(score, codes, priors)
+            return Values(score, codes, priors)
         beyond = self._of(log_target[codes.size :], priors.beyond)
-        return Alternatives(score, codes, priors, beyond)
+        return Values(score, codes, priors, beyond)
+
+    def coins(self, codes: Index, log_target: Array, priors: Priors, vouched: bool) -> Coins:
+        """The same for the published game, which compares the target with the proxy."""
+        score = self._of(log_target[: codes.size], replace(priors, expected=priors.log_proxy))
+        return Coins(score, codes, priors.proxy, priors.head, priors.tail, vouched)
 
     def _of(self, log_target: Array, priors: Priors) -> Array:
         return value_score(self.score, log_target, priors.expected, priors.log_proxy, self.power)
@@ -62,7 +68,7 @@ def compared(
     records: Records,
     log_target: Array,
     log_proxy: Array,
-    proof: Replayed,
+    proof: ValueProof,
     attack: ValueAttack,
     rng: np.random.Generator,
     progress: Progress | None = None,
@@ -70,22 +76,32 @@ def compared(
     """Other attacks on the same records, for comparison only: each has its own error."""
     codes = records.codes[: records.training]
     once = replace(proof.rule, repetitions=1, deltas=(), tau=None)
-    second = prove(attack.other.trials(codes, log_target, proof.priors), once, rng, progress)
+    second = prove(attack.other.values(codes, log_target, proof.priors), once, rng, progress)
     out = [_described(str(attack), proof), _described(str(attack.other), second)]
     if records.heldout_target and records.outside.size >= _LEAST_COMPARED:
         out += _membership(records, log_target, log_proxy, proof.rule.error, rng)
     return out
 
 
-def _described(name: str, proof: Replayed) -> Compared:
-    priors = proof.priors
-    note = "" if priors.assumption == EXACT else ", corrected"
+def _described(name: str, proof: ValueProof) -> Compared:
+    found = {(b.parameter, b.delta): b.value for b in proof.bounds}
     return Compared(
         attack=name,
         auc=measures.auc(*proof.shown),
-        epsilon=priors.proved_epsilon(float(proof.epsilon_alone[0])),
-        mu=priors.proved_mu(proof.alone_bound(0, None)),
-        note=f"one replay{note}",
+        epsilon=found["epsilon", 0.0],
+        mu=found["mu", None],
+        note=None if proof.priors.assumption == EXACT else "corrected",
+    )
+
+
+def published_beside(proof: CoinProof, attack: ValueAttack) -> Compared:
+    """The published game, its proxy taken to be exact, and its counts alone."""
+    return Compared(
+        attack=f"{attack}, published game",
+        auc=measures.auc(*proof.shown),
+        epsilon=proof.count_bound(0.0),
+        mu=proof.count_bound(None),
+        note="coins, counted; the proxy is taken to be exact",
     )
 
 
@@ -134,7 +150,7 @@ def _proved(score: Array, truth: Array, error: float, rng: np.random.Generator) 
     return {b.parameter: b.value for b in proof.bounds if b.headline}
 
 
-def tau_curve(proof: Replayed, taus: Sequence[float]) -> tuple[Budget, ...]:
+def tau_curve(proof: CoinProof, taus: Sequence[float]) -> tuple[Budget, ...]:
     """The bounds of Theorem 5 against the total-variation budget, from the first replay."""
     delta = proof.rule.deltas[0] if proof.rule.deltas else 0.0
     return tuple(

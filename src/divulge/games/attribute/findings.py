@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from divulge.bounds import betting
 from divulge.curves import Gaussian
 from divulge.games.attribute.compared import ValueAttack, tau_curve
 from divulge.games.attribute.proxy_quality import (
@@ -20,7 +18,7 @@ from divulge.games.attribute.proxy_quality import (
 )
 from divulge.games.attribute.read import Records
 from divulge.proof import measures
-from divulge.proof.alternatives import Replayed
+from divulge.proof.published import CoinProof
 from divulge.proof.rule import Rule
 from divulge.proof.state import (
     ROBUST_ODDS,
@@ -30,6 +28,7 @@ from divulge.proof.state import (
     undecided,
     wealth,
 )
+from divulge.proof.values import ValueProof
 from divulge.result import Bound, Diagnostics, Result, Verdict
 from divulge.result.of_values import Proxy, Repetitions
 from divulge.result.shared import Blind, Compared, DrawRecord, Wealth
@@ -41,6 +40,15 @@ from divulge.types import Array
 
 TAUS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _MOST_REPEATED = 0.01
+PAIRS = (
+    "each record's value is bet on; it is paired with another value, drawn so that the pair does "
+    "not tell which is the record's own"
+)
+COINS = "a fair coin per record: its own value, or one drawn from the proxy"
+UNVOUCHED = (
+    "The published form takes the proxy to be exact, and nobody vouches for it: a target that "
+    "knows the population better than the proxy looks like one that memorised its records."
+)
 
 
 @dataclass(frozen=True)
@@ -55,25 +63,29 @@ class ValueContext:
 
 @dataclass(frozen=True)
 class Proofs:
-    """The game as published, and the one with the proxy corrected."""
+    """What bets and pairs prove, if they were asked for, and the game as published."""
 
-    plain: Replayed
-    corrected: Replayed | None
+    values: ValueProof | None
+    published: CoinProof
 
     @property
-    def headline(self) -> Replayed:
+    def headline(self) -> ValueProof | CoinProof:
         """The one on which the verdict rests."""
-        return self.corrected if self.corrected is not None else self.plain
+        return self.published if self.values is None else self.values
 
     @property
     def bounds(self) -> tuple[Bound, ...]:
-        """Of both; what is corrected makes the rest no headline."""
-        if self.corrected is None:
-            return self.plain.bounds
-        beside = (  # nobody vouches for the proxy that these take to be exact
-            replace(bound, headline=False, standing="estimated") for bound in self.plain.bounds
-        )
-        return (*self.corrected.bounds, *beside)
+        """Of both; the published game is no headline beside the other."""
+        if self.values is None:
+            return self.published.bounds
+        beside = (replace(bound, headline=False) for bound in self.published.bounds)
+        return (*self.values.bounds, *beside)
+
+    @property
+    def priors(self) -> Priors | None:
+        """What was estimated of the values, if anything was."""
+        found = None if self.values is None else self.values.priors
+        return None if found is None or found.assumption == value_prior.EXACT else found
 
 
 def no_conclusion(context: ValueContext, reason: str) -> Result:
@@ -95,102 +107,108 @@ def result(
 ) -> Result:
     """Put everything together."""
     records, rule = context.records, context.rule
-    proof, bounds = proofs.headline, proofs.bounds
-    unattributed = _unattributed(proof.priors, bounds)
+    proof, bounds, priors = proofs.headline, proofs.bounds, proofs.priors
+    unattributed = _unattributed(priors, bounds)
     if unattributed:  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
-    quality = proxy_quality(records, proof.priors, log_target, log_proxy)
+    quality = proxy_quality(records, priors, log_target, log_proxy)
     warnings = [w for w in (saw_training(records, log_proxy), less_sure(records, log_target)) if w]
     copies = repeated_records(records, log_target)
     curve = sensitivity_.sensitivity(headline_epsilon(bounds))
-    first = proof.played.replays[0]
     score, truth = proof.shown
-    corrected = proofs.corrected is not None
-    sees = "the record and the value shown, not the model"
+    sees = "the record and a value, not the model"
+    coins = proofs.published.trials
     diagnostics = Diagnostics(
         proxy=quality,
         roc=measures.roc(score, truth, bounds),
-        wealth=_wealth(proof, truth) if rule.tau is None else Wealth(),
+        wealth=_wealth(proofs.values),
         sensitivity=curve.drawn(),
-        tau=tau_curve(proofs.plain, TAUS),
+        tau=tau_curve(proofs.published, TAUS),
         draw=DrawRecord(
             records=records.training,
-            learned_from=proof.priors.head.size,
-            audited=proof.priors.tail.size,
+            learned_from=coins.head.size,
+            audited=coins.tail.size,
             repetitions=rule.repetitions,
             records_equal_to_another=copies,
-            rule="a fair coin per record: its own value, or one drawn from the proxy",
+            rule=PAIRS if proofs.values is not None else COINS,
         ),
-        repetitions=_repetitions(proof, bounds) if rule.repetitions > 1 else None,
-        blind=Blind(c_lb=proof.priors.c_lb, sees=sees) if corrected else None,
-        nuisance=proof.priors.quality or None if corrected else None,
+        repetitions=_repetitions(proof, priors, bounds) if rule.repetitions > 1 else None,
+        blind=Blind(c_lb=priors.c_lb, sees=sees) if priors is not None else None,
+        nuisance=None if priors is None else priors.quality or None,
         comparison=tuple(others) or None,
     )
     return Result(
         game="attribute",
-        verdict=_verdict(
-            context, proof.priors, bounds, curve.gamma_star, warnings, copies, unattributed
-        ),
+        verdict=_verdict(context, proofs, bounds, curve.gamma_star, warnings, copies, unattributed),
         bounds=bounds,
-        measurements=_measurements(context, proof, bounds, quality, curve.gamma_star, score, truth),
+        measurements=_measurements(context, proofs, bounds, quality, curve.gamma_star),
         trials={
             "training_records": records.training,
             "heldout_records": records.codes.size - records.training,
-            "real": int(first.true.sum()),
-            "drawn": int((~first.true).sum()),
-            "counted": proof.played.counts[0].trials,
+            **_trials(proofs, truth),
             "classes": len(records.classes),
             "value": records.value,
             "score": context.attack.score,
+            "form": "published" if proofs.values is None else "values",
             "features": len(records.features.names),
+            **({"left_out": records.left_out} if records.left_out else {}),
         },
         diagnostics=diagnostics,
         provenance=context.provenance,
     )
 
 
-def _wealth(proof: Replayed, truth: Array) -> Wealth:
-    """How the evidence of the first replay grew."""
-    shown = proof.played.replays[0].shown[:, None].astype(np.intp)
-    evidence = np.take_along_axis(proof.plan.bets.evidence, shown, axis=1)[:, 0]
-    prior = np.take_along_axis(proof.plan.bets.log_odds, shown, axis=1)[:, 0]
-    staked = np.flatnonzero(evidence)
-    if staked.size == 0:
-        return Wealth()
-    forecast = expit(evidence + prior)[staked]
-    bet = betting.bet_given(forecast, truth[staked], prior[staked], error=proof.rule.half)
-    return wealth(bet, proof.priors.proved_epsilon)
+def _trials(proofs: Proofs, truth: Array) -> dict[str, int]:
+    counted = proofs.headline.counts[0].trials
+    if proofs.values is None:
+        real = int((truth > 0.0).sum())
+        return {"real": real, "drawn": truth.size - real, "counted": counted}
+    return {
+        "bets": proofs.values.bet.trials,
+        "pairs": truth.size,
+        "void": proofs.values.void,
+        "counted": counted,
+    }
 
 
-def _alone(proof: Replayed) -> list[float]:
-    """The bound on epsilon of each replay."""
-    return [proof.priors.proved_epsilon(float(e)) for e in proof.epsilon_alone]
+def _wealth(proof: ValueProof | None) -> Wealth:
+    """How the evidence of the bets grew."""
+    return Wealth() if proof is None else wealth(proof.bet, proof.priors.proved_epsilon)
 
 
-def _repetitions(proof: Replayed, bounds: tuple[Bound, ...]) -> Repetitions:
-    tau, replays = proof.rule.tau, proof.rule.repetitions
-    alone = [proof.alone_bound(k, None, tau or 0.0) for k in range(replays)]
+def _repetitions(
+    proof: ValueProof | CoinProof, priors: Priors | None, bounds: tuple[Bound, ...]
+) -> Repetitions:
+    """The bounds of single draws; pure epsilon is bet on once, without a draw."""
+    tau, many = proof.rule.tau or 0.0, range(proof.rule.repetitions)
+    if isinstance(proof, CoinProof):
+        alone = [proof.alone_bound(k, None, tau) for k in many]
+        epsilon = tuple(proof.alone_bound(k, 0.0, tau) for k in many)
+    else:
+        alone, epsilon = [proof.alone_bound(k, None) for k in many], ()
     headline = {(b.parameter, b.delta): b.value for b in bounds if b.headline}
     return Repetitions(
-        count=replays,
-        epsilon=tuple(_alone(proof)) if tau is None else (),
-        mu=tuple(proof.priors.proved_mu(mu) for mu in alone),
+        count=proof.rule.repetitions,
+        epsilon=epsilon,
+        mu=tuple(alone if priors is None else map(priors.proved_mu, alone)),
         combined_epsilon=headline.get(("epsilon", 0.0)),
         combined_mu=headline.get(("mu", None)),
-        combination="largest running mean of the e-values for epsilon at delta 0; twice the "
-        "mean p-value, in its form for exchangeable replays, for the rest",
+        combination="twice the mean p-value, in its form for exchangeable draws",
     )
 
 
 def _verdict(
     context: ValueContext,
-    priors: Priors,
+    proofs: Proofs,
     bounds: tuple[Bound, ...],
     gamma_star: float,
     warnings: list[str],
     repeated_share: float,
     unattributed: str | None,
 ) -> Verdict:
+    if proofs.values is None and not proofs.published.trials.vouched:
+        warnings = [UNVOUCHED, *warnings]
+    priors = proofs.priors
     if unattributed:
         others = _reasons(context, priors, None, warnings, repeated_share)
         return Verdict(
@@ -216,9 +234,11 @@ def _verdict(
     return Verdict("leak", not reasons, sentence, reasons)
 
 
-def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
+def _unattributed(priors: Priors | None, bounds: tuple[Bound, ...]) -> str | None:
     """Why a blind finding could be knowledge as well as memory: the student does not follow."""
-    if priors.assumption != value_prior.BLIND or priors.followed or not leaking(bounds):
+    if priors is None or priors.assumption != value_prior.BLIND:
+        return None
+    if priors.followed or not leaking(bounds):
         return None
     return (
         f"The target tells values apart, but its student explains only {priors.explained:.0%} of "
@@ -230,14 +250,14 @@ def _unattributed(priors: Priors, bounds: tuple[Bound, ...]) -> str | None:
 
 def _reasons(
     context: ValueContext,
-    priors: Priors,
+    priors: Priors | None,
     gamma_star: float | None,
     warnings: list[str],
     repeated_share: float,
 ) -> list[str]:
     """Why a finding is fragile."""
     reasons = []
-    if priors.assumption == value_prior.BLIND:
+    if priors is not None and priors.assumption == value_prior.BLIND:
         given = (
             "The features may not, in a form that a student learns,"
             if context.records.features.names
@@ -266,7 +286,7 @@ def _reasons(
         )
     if context.records.overlap is not None:
         reasons.append(context.records.overlap)
-    if priors.c_lb:
+    if priors is not None and priors.c_lb:
         reasons.append(
             "A baseline that does not see the model beats the corrected proxy by "
             f"{rounding.short(priors.c_lb)} in log-odds: some error of the proxy remains."
@@ -276,15 +296,14 @@ def _reasons(
 
 def _measurements(
     context: ValueContext,
-    proof: Replayed,
+    proofs: Proofs,
     bounds: tuple[Bound, ...],
     quality: Proxy,
     gamma_star: float,
-    score: Array,
-    truth: Array,
 ) -> dict[str, Any]:
-    rule = context.rule
+    rule, proof, priors = context.rule, proofs.headline, proofs.priors
     losses = quality.log_loss
+    score, truth = proof.shown
     out: dict[str, Any] = {
         "auc": measures.auc(score, truth),
         "tpr_at_fpr": {f"{r:g}": measures.tpr_at(score, truth, r) for r in measures.FPRS},
@@ -292,19 +311,21 @@ def _measurements(
         "agreement": quality.agreement,
         "proxy_log_loss": losses["proxy"],
         "target_log_loss": losses["target"],
-        "guesses": proof.played.counts[0].guesses,
-        "correct_guesses": proof.played.counts[0].correct,
+        "guesses": proof.counts[0].guesses,
+        "correct_guesses": proof.counts[0].correct,
     }
-    if "corrected proxy" in losses:
+    if proofs.values is not None and priors is not None:
+        raw = proofs.values.bet.epsilon
         out["corrected_log_loss"] = losses["corrected proxy"]
-        out["c_lb"] = proof.priors.c_lb
-        out["allowance_epsilon"] = proof.epsilon - proof.priors.proved_epsilon(proof.epsilon)
+        out["c_lb"] = priors.c_lb
+        out["allowance_epsilon"] = raw - priors.proved_epsilon(raw)
         out["epsilon_tilde"] = headline_epsilon(bounds)
     mu = next((b.value for b in bounds if b.headline and b.parameter == "mu"), 0.0)
     if mu > 0.0 and rule.deltas:
         out["gdp_equivalent_epsilon"] = Gaussian(mu).epsilon(rule.deltas[0])
-    if rule.repetitions > 1 and rule.tau is None:
-        alone = np.array(_alone(proof))
+    if rule.repetitions > 1 and isinstance(proof, CoinProof):
+        tau = rule.tau or 0.0
+        alone = np.array([proof.alone_bound(k, 0.0, tau) for k in range(rule.repetitions)])
         out["repetitions_epsilon_mean"] = float(alone.mean())
         out["repetitions_epsilon_sd"] = float(alone.std(ddof=1))
     return out

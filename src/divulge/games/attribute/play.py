@@ -1,15 +1,17 @@
-"""The attribute game: is the value shown with a training record its own, or the proxy's guess?
+"""The attribute game: what does the model say of values that its training records kept back?
 
-Observational auditing of label privacy (001, Algorithm 2): the model is as it was trained, no label
-was touched. A record is shown with its true label (or protected value) or with one drawn from a
-proxy, by a fair coin; who can tell which from the model has learned what the record kept to itself.
-The parameter is that of label privacy: what changes when one record's value is replaced.
+The model is as it was trained, no label was touched. Each record's label (or protected value) is
+bet on itself, given what the record shows and the model says, and pairs of it and another value are
+guessed; who does better than the record alone allows has learned what the record kept to itself.
+The published game (001, Algorithm 2), in which a coin shows the true value or one drawn from a
+proxy, is played beside it, or instead. The parameter is that of label privacy: what changes when
+one record's value is replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,19 +21,22 @@ from divulge.attacks.shown_value import LIKELIHOOD_RATIO, SCORES
 from divulge.data.arranged import rows_named
 from divulge.errors import CannotConclude, InputError, require, require_choice
 from divulge.games.attribute import findings
-from divulge.games.attribute.compared import ValueAttack, compared
+from divulge.games.attribute.compared import ValueAttack, compared, published_beside
 from divulge.games.attribute.read import Records, read_records
+from divulge.games.attribute.several import together
 from divulge.games.public import provenance, public
 from divulge.proof.prove import prove
 from divulge.proof.rule import DELTAS, Rule
 from divulge.result import Result
 from divulge.result.shared import Compared
-from divulge.shift import students, value_prior
+from divulge.shift import strangers, students, value_prior
 from divulge.shift.pooling import log_probabilities
 from divulge.types import Array, Index, Progress
 from divulge.work.threads import single
 
-REPEATS = 20
+FORMS = ("values", "published")
+VALUES, PUBLISHED = FORMS
+REPEATS = 1
 DEFAULT = Rule(repetitions=REPEATS)
 ATTACK = ValueAttack()
 LEAST_TRUSTED = 20
@@ -46,12 +51,14 @@ def attribute(
     heldout: Any = None,
     features: str | Sequence[str] = (),
     label: str | None = None,
-    protected: str | None = None,
+    protected: str | Sequence[str] | None = None,
+    jointly: bool = False,
     bins: int | None = None,
     target: str = "p_",
     proxy: str = "q_",
     model: Any = None,
     proxy_model: Any = None,
+    form: str | None = None,
     attack: str = LIKELIHOOD_RATIO,
     power: float = 2.0,
     proxy_exact: bool = False,
@@ -65,50 +72,77 @@ def attribute(
 ) -> Result:
     """Audit what a model gives away about the labels, or a protected column, of its records.
 
-    ``data`` holds training records: the ``label`` (or the ``protected`` column, numeric ones in
-    ``bins``), and the probabilities of target and proxy as columns ``p_<class>`` and
-    ``q_<class>``; or give ``model`` and ``proxy_model``, which are Sources, fitted objects,
-    callables that return probabilities or places as text, and the features they read. For a
-    protected column that the model reads, the model is asked with every value.
-    Without a proxy divulge fits one, on the held-out records or on the half that is not audited.
-    ``features`` are what the record shows besides. ``heldout`` are records outside the training
-    set, with the same columns, on which the correction of the proxy is then fitted.
+    ``data`` holds training records: the ``label`` (or the ``protected`` column, numbers and dates
+    in ``bins``; several columns share the error, or are one value, ``jointly``), and the
+    probabilities of target and proxy as columns ``p_<class>`` and ``q_<class>``; or give ``model``
+    and ``proxy_model``, which are Sources, fitted objects, callables that return probabilities or
+    places as text, and the features they read. For a protected column that the model reads, the
+    model is asked with every value. Without a proxy divulge fits one, on the held-out records or on
+    the half that is not audited. ``features`` are what the record shows besides. ``heldout`` are
+    records outside the training set, with the same columns, on which the correction of the proxy is
+    then fitted.
 
-    ``attack`` is ``llr`` (log-likelihood ratio) or ``published``, with ``power``; ``repeats`` is
-    the number of replays of the coin flips. The proxy's error is corrected unless it is stated
-    to be exact (``proxy_exact``) or bounded in total variation (``tau``). The headline bounds hold
-    together with confidence ``1 - error``.
+    ``form`` is ``values`` (bets on the values, and pairs of them) or ``published`` (coins between
+    the true value and one drawn from the proxy, counted; the default with ``tau``). ``attack`` is
+    ``llr`` (log-likelihood ratio) or ``published``, with ``power``; ``repeats`` is the number of
+    draws of pairs or coins, combined. The proxy's error is corrected unless it is stated to be
+    exact (``proxy_exact``), bounded in total variation (``tau``), or the form is the published
+    one, which takes the proxy at its word. The headline bounds hold together with confidence
+    ``1 - error``.
     """
     require_choice("attack", attack, SCORES)
     rule = Rule(tuple(deltas), error, repetitions=repeats, tau=tau).checked()
     require(not (proxy_exact and tau), "A proxy is exact, or has a tau; not both.")
-    require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
-    records = read_records(
-        data,
-        label=label,
-        protected=protected,
-        bins=bins,
-        target=target,
-        proxy=proxy,
-        features=features,
-        model=model,
-        proxy_model=proxy_model,
-        heldout=heldout,
-    )
+    form = form or (VALUES if tau is None else PUBLISHED)
+    require_choice("form", form, FORMS)
     require(
-        records.log_proxy is not None or (tau is None and not proxy_exact),
-        f"There is no proxy to treat as exact: give columns {proxy}<class> or a proxy model.",
+        form == PUBLISHED or tau is None,
+        "A tau belongs to the published form: leave one of them out.",
+    )
+    require(0.0 <= power < np.inf, f"The power t must be at least 0 and finite. Found {power!r}.")
+    kept_back = [protected] if isinstance(protected, str) else list(protected or ())
+    if len(kept_back) > 1:
+        require(model is not None, "Several protected columns need a model that reads them.")
+        require(len(set(kept_back)) == len(kept_back), "A protected column is named twice.")
+    common: dict[str, Any] = {
+        "label": label,
+        "bins": bins,
+        "target": target,
+        "proxy": proxy,
+        "features": features,
+        "model": model,
+        "proxy_model": proxy_model,
+        "heldout": heldout,
+    }
+    how: dict[str, Any] = {
+        "attack": ValueAttack(attack, power),
+        "form": form,
+        "proxy_exact": proxy_exact,
+        "seed": seed,
+        "command": command,
+        "progress": progress,
+    }
+    if len(kept_back) > 1 and not jointly:
+        share = replace(rule, error=error / len(kept_back))
+        found = {
+            name: _audit(read_records(data, protected=name, **common), share, **how)
+            for name in kept_back
+        }
+        return together(found, error)
+    return _audit(read_records(data, protected=kept_back, **common), rule, **how)
+
+
+def _audit(
+    records: Records, rule: Rule, *, attack: ValueAttack, form: str, proxy_exact: bool, **how: Any
+) -> Result:
+    """Of records as they were read; errors name rows of the user's table."""
+    require(
+        records.log_proxy is not None or (form == VALUES and not proxy_exact),
+        "There is no proxy to treat as exact: give columns with its probabilities, or a proxy "
+        "model.",
     )
     with rows_named(records.rows if records.rows is not None else np.arange(records.training)):
-        return audit_records(
-            records,
-            rule,
-            ValueAttack(attack, power),
-            proxy_exact=proxy_exact,
-            seed=seed,
-            command=command,
-            progress=progress,
-        )
+        return audit_records(records, rule, attack, form=form, proxy_exact=proxy_exact, **how)
 
 
 @single
@@ -117,6 +151,7 @@ def audit_records(
     rule: Rule = DEFAULT,
     attack: ValueAttack = ATTACK,
     *,
+    form: str = VALUES,
     proxy_exact: bool = False,
     seed: int = 0,
     command: str | None = None,
@@ -131,22 +166,23 @@ def audit_records(
         rule=rule,
         provenance=provenance(command, seed, records.inputs, records.model),
     )
+    trusted = proxy_exact or form == PUBLISHED
     try:
-        ready = _prepare(records, rule, proxy_exact, rng, progress)
+        ready = _prepare(records, rule, trusted, rng, progress)
     except CannotConclude as reason:
         return findings.no_conclusion(context, str(reason))
     codes = records.codes[: records.training]
-    log_target, log_proxy, priors = ready.log_target, ready.log_proxy, ready.priors
-    trusted = value_prior.vouched(priors.log_proxy, priors.proxy, priors.head, priors.tail)
-    corrected = None
-    if not proxy_exact and rule.tau is None:
-        corrected = prove(attack.trials(codes, log_target, priors), rule, rng, progress)
-    plain = prove(attack.trials(codes, log_target, trusted), rule, rng, progress)
-    proofs = findings.Proofs(plain, corrected)
+    vouched = proxy_exact or rule.tau is not None
+    proved = None
+    if form == VALUES:
+        proved = prove(attack.values(codes, ready.log_target, ready.priors), rule, rng, progress)
+    coins = attack.coins(codes, ready.log_target, ready.priors, vouched)
+    proofs = findings.Proofs(proved, prove(coins, rule, rng, progress))
     others: list[Compared] = []
-    if compare and rule.tau is None:
-        others = compared(records, log_target, log_proxy, proofs.headline, attack, rng, progress)
-    return findings.result(context, proofs, log_target, log_proxy, others)
+    if compare and proved is not None:
+        others = compared(records, ready.log_target, ready.log_proxy, proved, attack, rng, progress)
+        others.append(published_beside(proofs.published, attack))
+    return findings.result(context, proofs, ready.log_target, ready.log_proxy, others)
 
 
 @dataclass(frozen=True)
@@ -161,12 +197,12 @@ class _Prepared:
 def _prepare(
     records: Records,
     rule: Rule,
-    exact: bool,
+    trusted: bool,
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> _Prepared:
+    """``trusted``: the proxy is taken to be right, as far as the rule's tau."""
     training, outside = records.training, records.outside
-    trusted = exact or rule.tau is not None
     enough = outside.size >= LEAST_RECORDS
     aside = records.heldout_target and enough
     if training < LEAST_TRUSTED or (training < LEAST_RECORDS and not trusted):
@@ -219,6 +255,10 @@ def _prepare(
                 "records' population."
             )
         priors = value_prior.parted(priors, training)
+        assert priors.beyond is not None
+        shown = students.record_features(log_proxy, features)
+        alike = strangers.likeness(shown[:training], shown[training:], rng)
+        priors = replace(priors, beyond=replace(priors.beyond, likeness=alike))
     else:
         priors = value_prior.blind(
             records.codes[:training],

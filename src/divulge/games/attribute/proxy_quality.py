@@ -6,7 +6,6 @@ import numpy as np
 
 from divulge.games.attribute.read import Records
 from divulge.result.of_values import CalibrationRecord, Proxy
-from divulge.shift import value_prior
 from divulge.shift.value_prior import Priors
 from divulge.types import Array, Index
 
@@ -14,8 +13,13 @@ _BINS = 15
 _SUSPICIOUS_Z, _SUSPICIOUS_SHARE = 4.0, 0.05
 
 
-def proxy_quality(records: Records, priors: Priors, log_target: Array, log_proxy: Array) -> Proxy:
-    """Log-losses, calibration curves, and how often the drawn value is the true one."""
+def proxy_quality(
+    records: Records, priors: Priors | None, log_target: Array, log_proxy: Array
+) -> Proxy:
+    """Log-losses, calibration curves, and how often the drawn value is the true one.
+
+    ``priors`` are those that were estimated, if any were.
+    """
     training = records.training
     codes = records.codes[:training]
     share = np.bincount(codes, minlength=len(records.classes)) / training
@@ -24,10 +28,9 @@ def proxy_quality(records: Records, priors: Priors, log_target: Array, log_proxy
         "target": _loss(log_target[:training], codes),
         "constant": float(-(share[share > 0] * np.log(share[share > 0])).sum()),
     }
-    if priors.assumption != value_prior.EXACT:
+    if priors is not None:
         tail = priors.tail
-        corrected = priors.log_odds[tail] + priors.log_proxy[tail]
-        losses["corrected proxy"] = _loss(corrected, codes[tail])
+        losses["corrected proxy"] = _loss(np.log(priors.value[tail]), codes[tail])
     outside = records.outside
     if outside.size:
         losses["proxy, held-out"] = _loss(log_proxy[outside], records.codes[outside])

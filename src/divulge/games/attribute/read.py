@@ -7,7 +7,6 @@ content (``data/arranged.py``).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,7 +20,7 @@ from divulge.data.given import Given, read_table
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.games.attribute import asking as probabilities
-from divulge.games.attribute.asking import word
+from divulge.games.attribute.protected import Protected, frequent
 from divulge.games.attribute.same_records import overlap, refuse_equal
 from divulge.models.handed import described
 from divulge.shift.pooling import log_probabilities
@@ -56,6 +55,8 @@ class Records:
     """What a result says of the model that was asked."""
     rows: Rows | None = field(default=None, repr=False)
     """Where the training records stand in the user's table."""
+    left_out: int = 0
+    """Training records whose value is too rare to be audited."""
 
     @property
     def outside(self) -> Index:
@@ -67,7 +68,7 @@ def read_records(
     table: Any,
     *,
     label: str | None,
-    protected: str | None = None,
+    protected: str | Sequence[str] | None = None,
     bins: int | None = None,
     target: str = "p_",
     proxy: str = "q_",
@@ -76,10 +77,14 @@ def read_records(
     proxy_model: Any = None,
     heldout: Any = None,
 ) -> Records:
-    """Read and check everything; each error says what is wrong, where, and what to do."""
-    value = protected if protected is not None else label
-    if value is None:
+    """Read and check everything; each error says what is wrong, where, and what to do.
+
+    Several protected columns are one value: each combination that occurs.
+    """
+    kept_back = [protected] if isinstance(protected, str) else list(protected or ())
+    if not kept_back and label is None:
         raise InputError("Name the label column, or the protected column.")
+    values = kept_back or [str(label)]
     sources = [read_table("the table", table)]
     if heldout is not None:
         sources.append(read_table("the held-out table", heldout))
@@ -88,24 +93,30 @@ def read_records(
     asked = [features] if isinstance(features, str) else features
     names = tables.expand(frame, asked, "the table")
     for source in sources:
-        tables.require_columns(source.frame, [value, *names], source.where)
+        tables.require_columns(source.frame, [*values, *names], source.where)
     fingerprints = tuple(source.fingerprint() for source in sources)
     shared = overlap(*(s.frame for s in sources)) if len(sources) > 1 else None
     prefixes = (target, proxy) if model is None else ()
-    orders = [_order(source.frame, [value, label, *names], prefixes) for source in sources]
-    sources = [
-        replace(source, table=arranged(source.frame, order))
-        for source, order in zip(sources, orders, strict=True)
-    ]
-    frame = sources[0].frame
+    orders = [_order(source.frame, [*values, label, *names], prefixes) for source in sources]
+    sources = _arranged(sources, orders)
+    posed = model is not None and bool(kept_back)
     with rows_named(orders[0], {sources[-1].where: orders[-1]}):
-        edges = None if bins is None else _edges(frame, value, bins)
-        columns = [_words(s, value, edges) for s in sources]
+        what = Protected.of(sources[0].frame, values, bins, posed=posed)
+        columns = [what.words(s) for s in sources]
+        some = frequent(columns, what.name) if posed else None
+    left_out = 0
+    if some is not None:
+        left_out = len(sources[0].frame) - some[0].size
+        orders = [order[rows] for order, rows in zip(orders, some, strict=True)]
+        sources = _arranged(sources, some)
+        columns = [[c[i] for i in rows] for c, rows in zip(columns, some, strict=True)]
+    frame, value = sources[0].frame, what.name
+    with rows_named(orders[0], {sources[-1].where: orders[-1]}):
         if model is None:
             require(proxy_model is None, "A proxy model needs a target model beside it.")
             seen = sorted({word for words in columns for word in words})
             found = probabilities.from_columns(sources, target, proxy, seen)
-        elif protected is None:
+        elif not kept_back:
             inputs = [n for n in names if n != label]
             found = probabilities.from_models(sources, inputs, model, proxy_model)
         else:
@@ -113,8 +124,8 @@ def read_records(
             if label is None:
                 raise InputError("A protected column needs the label that the target predicts.")
             inputs = [n for n in names if n != label]
-            stands_for = _representatives(frame, columns[0], protected, edges)
-            found = probabilities.posed(sources, inputs, model, label, protected, stands_for)
+            stands_for = what.stands_for(sources[0])
+            found = probabilities.posed(sources, inputs, model, label, stands_for)
         codes = np.concatenate(
             [
                 _codes(w, found.classes, value, s.where)
@@ -130,8 +141,8 @@ def read_records(
             require(
                 not same, "Target and proxy give the same probabilities: they are the same model."
             )
-        shown = [n for n in names if n != value]
-        if protected is not None and label is not None and label not in shown:
+        shown = [n for n in names if n not in values]
+        if kept_back and label is not None and label not in shown:
             shown.append(label)
         require(
             found.proxy is not None or len(shown) > 0,
@@ -154,7 +165,15 @@ def read_records(
             inputs=fingerprints,
             model=None if model is None else described(model),
             rows=orders[0],
+            left_out=left_out,
         )
+
+
+def _arranged(sources: Sequence[Given], orders: Sequence[Rows]) -> list[Given]:
+    return [
+        replace(source, table=arranged(source.frame, order))
+        for source, order in zip(sources, orders, strict=True)
+    ]
 
 
 def _order(frame: Frame, names: Sequence[str | None], prefixes: tuple[str, ...]) -> Rows:
@@ -165,49 +184,6 @@ def _order(frame: Frame, names: Sequence[str | None], prefixes: tuple[str, ...])
 
 def _normalised(probabilities: Array) -> Array:
     return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
-
-
-def _words(source: Given, column: str, edges: Array | None) -> list[str]:
-    missing = int(source.frame[column].null_count())
-    require(missing == 0, f"Column {column!r} of {source.where} has {missing} missing values.")
-    if edges is None:
-        return [word(v) for v in source.frame[column].to_list()]
-    number = tables.numbers(source.frame, column, source.where)
-    names = [f"{low} to {high}" for low, high in itertools.pairwise(_written(edges))]
-    return [
-        names[i] for i in np.clip(np.searchsorted(edges, number, "right") - 1, 0, len(names) - 1)
-    ]
-
-
-def _edges(frame: Frame, column: str, bins: int) -> Array:
-    require(bins >= 2, f"At least 2 bins are needed. Found {bins}.")
-    number = tables.numbers(frame, column, "the table")
-    edges = np.unique(np.quantile(number, np.linspace(0.0, 1.0, bins + 1)))
-    require(edges.size >= 3, f"Column {column!r} has too few distinct values for {bins} bins.")
-    return edges
-
-
-def _written(edges: Array) -> list[str]:
-    """The edges with as few digits, from six on, as tell them apart: their names are classes."""
-    for digits in range(6, 17):
-        words = [f"{edge:.{digits}g}" for edge in edges]
-        if len(set(words)) == len(words):
-            return words
-    return [repr(float(edge)) for edge in edges]
-
-
-def _representatives(
-    frame: Frame, words: Sequence[str], column: str, edges: Array | None
-) -> dict[str, Any]:
-    """A value to pose for each class: itself, or the median of its bin."""
-    if edges is None:
-        kinds = {word(v): v for v in frame[column].to_list()}
-        require(len(kinds) <= 50, f"Column {column!r} has {len(kinds)} values: put it in bins.")
-        return dict(sorted(kinds.items()))
-    number, bin_of = tables.numbers(frame, column, "the table"), np.asarray(words)
-    middle = {w: float(np.median(number[bin_of == w])) for w in dict.fromkeys(sorted(words))}
-    whole = np.array_equal(number, np.round(number))
-    return {w: round(m) if whole else m for w, m in middle.items()}
 
 
 def _codes(words: Sequence[str], classes: tuple[str, ...], column: str, where: str) -> Index:
