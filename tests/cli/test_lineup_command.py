@@ -57,3 +57,42 @@ def test_bad_scores_are_refused_and_nothing_is_written(folder):
     assert "'s_3' of the table must be finite" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (folder / "bad.json").exists()
+
+
+LONG = {"id": np.repeat(np.arange(40), 4), "true": [1, 0, 0, 0] * 40, "v": np.arange(160)}
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "message"),
+    [
+        ({"v": [12 if k == 13 else k for k in range(160)]}, ("--value", "v"),
+         "Line-up 3 (row 12): an alternative equals the true value"),
+        ({"id": [9 if k == 160 - 1 else k // 4 for k in range(160)]}, (),
+         "The line-up 9 of the table (row 36) has 5 candidates where others have 4"),
+        ({"score": [np.nan if k == 77 else 1.0 for k in range(160)]}, (),
+         "'score' of the table must be finite. Found nan in row 77"),
+        ({"true": [0 if k == 8 else int(k % 4 == 0) for k in range(160)]}, (),
+         "The line-up 2 of the table (row 8) must have one true candidate. It has 0"),
+    ],
+)  # fmt: skip
+def test_bad_line_ups_are_one_error_with_the_row(tmp_path, table, words, message):
+    score = np.random.default_rng(0).normal(size=160)
+    pd.DataFrame({**LONG, "score": score, **table}).to_csv(tmp_path / "t.csv", index=False)
+    done = run("lineup", "t.csv", "--id", "id", *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.split())
+
+
+def test_a_recipe_that_cannot_make_the_true_value(tmp_path, monkeypatch):
+    keys = [f"{k:06d}" for k in range(40)]
+    keys[5] = "12ab"
+    table = pd.DataFrame({"text": [f"the key is {k}" for k in keys], "key": keys})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "own_flat_model.py").write_text("def loss(rows):\n    return [0.0] * len(rows)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = run(
+        "lineup", "t.csv", "--model", "own_flat_model:loss", "--text", "text", "--value", "key",
+        "--draw", "digits:6", "--attack", "loss", "--no-cache", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "row 5 that digits:6 cannot draw: it has 4 characters" in " ".join(done.stderr.split())

@@ -24,8 +24,9 @@ def command(
     truth: Annotated[
         str | None,
         options.data(
-            help="The true value's score column, or the column that marks it in a table with a "
-            "row per candidate. Default: the one that ends in _0, or 'true'."
+            help="The true value's score column, or the column that names it in each row, or that "
+            "marks it in a table with a row per candidate. Default: the one that ends in _0, or "
+            "'true'. With --versions: the column that names the released one."
         ),
     ] = None,
     score: Annotated[
@@ -58,6 +59,13 @@ def command(
         str | None,
         options.data(help="With --model: the column of text that holds the value."),
     ] = None,
+    versions: Annotated[
+        str,
+        options.data(
+            help="With --model: columns with the versions of a text, one of which was released by "
+            "a fair draw, comma-separated, or patterns."
+        ),
+    ] = "",
     model: opening.MaybePlace = None,
     attack: Annotated[
         str,
@@ -122,6 +130,7 @@ def command(
             features=output.words(features),
             label=label,
             text=text,
+            versions=output.words(versions),
             model=source or None,
             attack=attack,
             draw=draw,

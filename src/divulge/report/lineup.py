@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from divulge.report.drawing import Drawing, Row, bars, dotted, finish, known, layered
+from divulge.report.drawing import Drawing, Row, axis, bars, dotted, finish, known, layered
 from divulge.report.lazy import alt
 from divulge.report.presentation import Presentation
 from divulge.report.section import Panel, Section
@@ -27,10 +27,14 @@ WORDS = Words(
 )
 
 
+TITLE = "rank of the true value (1: the surest)"
+_LABELS = 8
+
+
 def ranks(diagnostics: Diagnostics) -> Drawing | None:
     """How many true values have which rank, and how many would by chance."""
     given = diagnostics.ranks
-    edges = known(given.edges) if given else []
+    edges = [e - 0.5 for e in known(given.edges)] if given else []  # a bar stands on its rank
     if given is None or len(edges) != len(given.records) + 1 or not given.records:
         return None
     rows: list[Row] = [
@@ -45,8 +49,15 @@ def ranks(diagnostics: Diagnostics) -> Drawing | None:
     for low, high, level in zip(edges[:-1], edges[1:], chance, strict=False):
         steps += [{"x": low, "y": level}, {"x": high, "y": level}]
     line = dotted(steps, alt.X("x:Q"), alt.Y("y:Q"))
-    drawn = bars(rows, "rank of the true value (1: the surest)", "line-ups", across, up, "~s")
+    drawn = bars(rows, TITLE, "line-ups", across, up, "~s")
+    drawn = drawn.encode(x=alt.X("from:Q", title=TITLE, scale=across, axis=_ticks(given)))
     return finish(layered(drawn, line), "Histogram of the ranks of the true values.")
+
+
+def _ticks(given: Ranks) -> Any:
+    """Whole ranks only, the first among them."""
+    step = max(1, round(given.candidates / _LABELS))
+    return axis("d", values=[1, *range(max(step, 2), given.candidates + 1, step)])
 
 
 def _note(given: Any) -> str:
@@ -65,6 +76,11 @@ PRESENTATION = Presentation(
         **LABELS,
         "audited": "line-ups whose guesses may be counted",
         "by_chance": "line-ups expected by chance",
+        "canaries": "canaries",
+        "column": "column of the drawn value",
+        "data_sha256": "SHA-256 of the data",
+        "draw": "how it was drawn",
+        "rows_of_other_records": "rows of the scores that are not of the plan",
         "copies": "training records that the value stands in",
         "correct_guesses": "true values guessed, of all that were counted",
         "counted": "line-ups that were counted",
@@ -82,7 +98,14 @@ PRESENTATION = Presentation(
         "top_1": "share of the true values that rank first",
         "top_5_percent": "share of the true values among the first 5% of their candidates",
     },
-    checks=CHECKS,
+    checks={
+        "planted": (
+            "How were the canaries planted?",
+            "The plan was written before training. It drew the candidates of every canary, and "
+            "then which of them the canary holds, so that nothing but the model can give it away.",
+        ),
+        **CHECKS,
+    },
     sections=shared_sections(
         WORDS,
         groups=(

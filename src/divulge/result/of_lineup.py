@@ -1,4 +1,4 @@
-"""What only the line-up writes: how the true values rank among their alternatives."""
+"""What only the line-up writes: how the true values rank, and how they were planted."""
 
 from __future__ import annotations
 
@@ -17,3 +17,18 @@ class Ranks(Record):
     by_chance: Series
     candidates: Count
     mean_rank: Number
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlantedRecord(Record):
+    """The plan by which canaries with drawn values were put into the training records."""
+
+    canaries: Count
+    template: str | None = None
+    column: str
+    draw: str
+    copies: Count
+    seed: int
+    data: str | None = None
+    data_sha256: str | None = None
+    rows_of_other_records: Count

@@ -20,7 +20,6 @@ from divulge.types import Array
 
 LINEUPS, FEW = 300, 60
 DELTA, LARGE_DELTA = 1e-5, 2e-3
-SHARE = 0.5
 _PARAMETERS = (("mu", None), ("epsilon", 0.0), ("epsilon", DELTA))
 
 
@@ -120,10 +119,11 @@ def cases() -> Iterator[Case]:
     for parameter, delta in _PARAMETERS:
         yield _case(null, FEW, 8, 1, parameter, delta)
         yield _case(Shown("response", 1.0), FEW, 8, 1, parameter, delta)
-    groups = partial(_case, Shown("response", 0.5), LINEUPS, 8, 4)
-    yield groups("epsilon", 0.0, quick=True)
-    yield groups("epsilon", DELTA)
-    yield _case(Shown("normal", 0.3), LINEUPS, 8, 4, "mu", None)
+    for k in (2, 8, 32):
+        groups = partial(_case, Shown("response", 0.5), LINEUPS, k, 4)
+        yield groups("epsilon", 0.0, quick=k == 8)
+        yield groups("epsilon", DELTA)
+        yield _case(Shown("normal", 0.3), LINEUPS, k, 4, "mu", None)
     rare = Shown("response", 0.5, failure=LARGE_DELTA)
     for k in (2, 8, 32):
         yield _case(rare, LINEUPS, k, 1, "epsilon", LARGE_DELTA, quick=k == 8)
@@ -153,7 +153,6 @@ def _case(
         play=LineUpGame(shown, lineups, candidates, copies, parameter, delta),
         truth=_of_one(shown, candidates, copies, delta) if truth is None else truth,
         quick=quick,
-        share=SHARE,
     )
 
 

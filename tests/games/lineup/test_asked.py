@@ -8,8 +8,8 @@ import pytest
 from commands import run
 
 import divulge
+from divulge.drawn.recipes import parse
 from divulge.errors import InputError
-from divulge.games.lineup.recipes import parse
 
 KEYS = parse("hex:12").draw(80, np.random.default_rng(3))
 

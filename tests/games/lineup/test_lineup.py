@@ -183,7 +183,7 @@ VALUED = LONG.assign(v=np.arange(len(LONG)))
         (GOOD, {"value": "v"}, "has no column 'v'"),
         (GOOD, {"copies": "s_1"}, "cannot be a score as well"),
         (pd.DataFrame({"score": [[1.0]] * 30}), {}, "at least 2 candidates"),
-        (pd.DataFrame({"score": [[1.0, 2.0]] * 29 + [[1.0]]}), {}, "list of the same length"),
+        (pd.DataFrame({"score": [[1.0, 2.0]] * 29 + [[1.0]]}), {}, r"same length.*row 29"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_clear_error(table, words, message):

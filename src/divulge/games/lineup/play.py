@@ -15,20 +15,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from divulge import __version__
 from divulge.data.arranged import arranged, order_of, rows_named
 from divulge.data.given import read_table
-from divulge.data.table_files import require_table_name, write_table
-from divulge.errors import CannotConclude, require
-from divulge.games.lineup import findings
-from divulge.games.lineup.drawn import CANDIDATES, TOTAL, line_ups, score_versions
-from divulge.games.lineup.read import LEAST, LineUps, read
-from divulge.games.lineup.recipes import parse
+from divulge.data.table_files import require_table_name
+from divulge.drawn.candidates import CANDIDATES, line_ups
+from divulge.drawn.recipes import parse
+from divulge.drawn.scored import TOTAL, Asking, score_versions
+from divulge.errors import require
+from divulge.games.lineup import released
+from divulge.games.lineup.read import copies_of, names_of_rows, read
 from divulge.games.public import provenance, public
+from divulge.games.ranked import LineUps, audit, require_enough
 from divulge.models.handed import described
-from divulge.proof.lineup import LineUp
-from divulge.proof.prove import prove
-from divulge.proof.rule import DELTAS, Rule
+from divulge.proof.rule import DELTAS
 from divulge.result import Result
 from divulge.types import Progress
 
@@ -43,6 +42,7 @@ def lineup(
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    versions: str | Sequence[str] = (),
     value: str | None = None,
     copies: str | None = None,
     id: str | None = None,
@@ -67,9 +67,10 @@ def lineup(
     ``data`` is a table with a row per training record and a column of scores per candidate
     (default ``s_*``; ``s_0``, or the column named as ``truth``, is the true value's), with one
     column of lists (the true value's score first), or with a row per candidate: ``id`` says which
-    line-up it belongs to, ``truth`` (default ``true``) which one is the true value. ``value``
-    names the true value, so that one that stands in several records is one trial; ``copies`` says
-    in how many.
+    line-up it belongs to, ``truth`` (default ``true``) which one is the true value. Where the true
+    one of several columns of scores differs from row to row, ``truth`` names a column that names
+    it. ``value`` names the true value, so that one that stands in several records is one trial;
+    ``copies`` says in how many.
 
     Or ``data`` are training records, ``model`` is the target, and ``draw`` says how the value was
     drawn: ``hex:32``, ``digits:6``, ``uuid4``, ``date:2020-01-01..2024-12-31``,
@@ -78,12 +79,31 @@ def lineup(
     record is shown with the true value and with ``candidates - 1`` fresh draws, and scored by the
     ``attack`` (``total``: the log-probability of the whole text, or of the label).
 
+    Or ``data`` has a column of texts for each of several ``versions``, one of which was released
+    by a fair draw; ``truth`` is the column that names it, and ``model`` scores them all.
+
     ``table`` is where the ranks of all line-ups go (Parquet or CSV). The bounds hold
     together with confidence ``1 - error``.
     """
     target = None if table is None else require_table_name(table, (data,))
     rng = np.random.default_rng(seed)
-    if model is not None or draw is not None:
+    patterns = [versions] if isinstance(versions, str) else list(versions)
+    asking: dict[str, Any] = {
+        "attack": attack,
+        "n_jobs": n_jobs,
+        "backend": backend,
+        "address": address,
+        "cache": cache,
+        "cache_key": cache_key,
+    }
+    named = None if model is None else described(model)
+    if patterns:
+        require(model is not None, "Versions are texts that a model scores: give a model.")
+        idle = {"score": score, "draw": draw, "value": value, "text": text, "label": label}
+        unused = [word for word, given in idle.items() if given is not None]
+        require(not unused, f"{', '.join(unused)} cannot be used together with versions.")
+        found = _released(data, patterns, truth, copies, id, model, Asking(**asking), progress)
+    elif model is not None or draw is not None:
         found = _asked(
             data,
             rng,
@@ -97,20 +117,21 @@ def lineup(
                 "label": label,
                 "candidates": candidates,
             },
-            asking={
-                "attack": attack,
-                "n_jobs": n_jobs,
-                "backend": backend,
-                "address": address,
-                "cache": cache,
-                "cache_key": cache_key,
-            },
+            asking=asking,
             given=(truth, score, copies),
             progress=progress,
         )
-        named = described(model)
     else:
-        found, named = _given(data, truth, score, lower_is_member, value, copies, id, rng), None
+        found = read(
+            data,
+            truth=truth,
+            score=score,
+            lower_is_member=lower_is_member,
+            value=value,
+            copies=copies,
+            id=id,
+            rng=rng,
+        )
     return audit(
         found,
         deltas=deltas,
@@ -122,26 +143,39 @@ def lineup(
     )
 
 
-def _given(
+def _released(
     data: Any,
+    versions: Sequence[str],
     truth: str | None,
-    score: str | Sequence[str] | None,
-    lower_is_member: bool | None,
-    value: str | None,
     copies: str | None,
     id: str | None,
-    rng: np.random.Generator,
+    model: Any,
+    asking: Asking,
+    progress: Progress | None,
 ) -> LineUps:
-    """Line-ups from a table of scores."""
-    return read(
-        data,
-        truth=truth,
+    """Line-ups of versions of texts, scored by the model."""
+    where = "the data"
+    records = read_table(where, data)
+    order = order_of(records.frame, records.columns)
+    frame = arranged(records.frame, order)
+    with rows_named(order):
+        number = np.ones(len(frame), dtype=np.intp)
+        if copies is not None:
+            number = copies_of(frame, copies, where)
+        require_enough(len(frame))
+        score, value, names = released.score_released(
+            frame, versions, truth, model, asking, where, progress
+        )
+    rows = np.arange(len(frame))
+    return LineUps(
         score=score,
-        lower_is_member=lower_is_member,
-        value=value,
-        copies=copies,
-        id=id,
-        rng=rng,
+        copies=number,
+        ids=pa.array(order) if id is None else names_of_rows(frame, id, rows, where),
+        names=(asking.attack,),
+        inputs=(records.fingerprint(),),
+        records=len(frame),
+        assumptions=(released.RELEASED,),
+        doubts=released.doubts(value, names),
     )
 
 
@@ -175,10 +209,7 @@ def _asked(
     order = order_of(records.frame, records.columns)
     with rows_named(order):
         made = line_ups(arranged(records.frame, order), parse(draw), rng, **line_up)
-    if len(made) < LEAST:
-        raise CannotConclude(
-            f"{len(made)} line-ups are too few; an audit needs at least {LEAST} values."
-        )
+    require_enough(len(made))
     tell = None if progress is None else partial(progress, "scores")
     with rows_named(order):
         score, copies = score_versions(made, model, progress=tell, **asking)
@@ -192,23 +223,3 @@ def _asked(
         assumptions=made.assumptions,
         doubts=(*made.doubts, *made.cautions),
     )
-
-
-def audit(
-    found: LineUps,
-    *,
-    deltas: Sequence[float],
-    error: float,
-    rng: np.random.Generator,
-    provenance: dict[str, Any],
-    table: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Result:
-    """The audit of line-ups, wherever they come from: prove, rank, state, write."""
-    ranking = findings.rank(found, rng)
-    trials = LineUp(found.score, np.zeros(len(found), dtype=np.intp), found.prior, found.copies)
-    proof = prove(trials, Rule(tuple(deltas), error), rng, progress)
-    result = findings.result(found, proof, ranking, error=error, provenance=provenance)
-    if table is not None:
-        write_table(table, [ranking.table(found.ids, found.copies)], {"divulge": __version__})
-    return result

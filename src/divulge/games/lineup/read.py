@@ -8,18 +8,20 @@ of its line-up and whether it is the true one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from divulge.attacks.scoring import direction
 from divulge.data import content, tables
 from divulge.data.given import read_table
 from divulge.data.tables import Frame
-from divulge.errors import CannotConclude, InputError, require
+from divulge.errors import InputError, require
+from divulge.games.lineup import released
+from divulge.games.ranked import LineUps, own_first
 from divulge.types import Array, Index
 
 WHERE = "the table"
@@ -29,38 +31,6 @@ TRUE = "true"
 """The column of a long table that says which candidate is the true one."""
 OWN = "_0"
 """How the column with the true value's scores ends."""
-LEAST = 20
-"""Fewer line-ups than this prove nothing."""
-
-
-@dataclass(frozen=True)
-class LineUps:
-    """The scores of every line-up, the true value's first, rows in the order of their content."""
-
-    score: Array = field(repr=False)
-    """A row per line-up, a column per candidate, and a last axis of several scores if there are."""
-    copies: Index = field(repr=False)
-    """Training records that the true value stands in."""
-    ids: Any = field(repr=False)
-    """An Arrow column: what names each line-up."""
-    names: tuple[str, ...]
-    inputs: tuple[dict[str, str], ...]
-    records: int
-    """Rows of the table, or line-ups of a long one; more than line-ups where values are shared."""
-    prior: Array | None = field(default=None, repr=False)
-    """Where candidates are not equally probable."""
-    assumptions: tuple[str, ...] = ()
-    """What the draws rest on, beyond what every line-up does."""
-    doubts: tuple[str, ...] = ()
-    """Why the values may not have been drawn as stated."""
-
-    def __len__(self) -> int:
-        return len(self.score)
-
-    @property
-    def candidates(self) -> int:
-        """How many values each line-up shows."""
-        return int(self.score.shape[1])
 
 
 def read(
@@ -90,7 +60,15 @@ def read(
             raise InputError(f"Column {name!r} cannot be a score as well.")
     own = TRUE if truth is None else truth
     nested = len(names) == 1 and _nested(frame, names[0])
-    if not nested and own in frame.columns and own not in names:
+    assumptions: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    if truth is not None and _names_columns(frame, truth, names):
+        place = released.which(frame, truth, names, WHERE)
+        columns = [tables.numbers(frame, name, WHERE) for name in names]
+        matrix = own_first(np.column_stack(columns), place)
+        first = np.arange(len(frame))
+        assumptions, doubts = (released.RELEASED,), released.doubts(place, names)
+    elif not nested and own in frame.columns and own not in names:
         matrix, first = _long(frame, names, own, id, value)
     else:
         matrix = _lists(frame, names[0]) if nested else _wide(frame, names, truth)
@@ -100,20 +78,21 @@ def read(
     groups = None if value is None else _keys(frame, value)[first]
     number = np.ones(len(matrix), dtype=np.intp)
     if copies is not None:
-        number = _copies(frame, copies)[first]
+        number = copies_of(frame, copies, WHERE)[first]
     matrix, order = _by_content(matrix, number, groups)
     number, first = number[order], first[order]
     if groups is not None:
         chosen, number = _one_of_each(groups[order], rng)
         matrix, first = matrix[chosen], first[chosen]
-    _require_something(matrix)
     return LineUps(
         score=matrix,
         copies=number,
-        ids=_ids(frame, id, first),
+        ids=pa.array(first) if id is None else names_of_rows(frame, id, first, WHERE),
         names=tuple(names),
         inputs=(given.fingerprint(),),
         records=len(order),
+        assumptions=assumptions,
+        doubts=doubts,
     )
 
 
@@ -152,10 +131,15 @@ def _wide(frame: Frame, names: list[str], truth: str | None) -> Array:
     return np.column_stack([tables.numbers(frame, name, WHERE) for name in ordered])
 
 
+def _names_columns(frame: Frame, truth: str, names: list[str]) -> bool:
+    """Whether a column's cells say which of several columns of scores is the true value's."""
+    if len(names) < 2 or truth in names or truth not in frame.columns:
+        return False
+    return any(cell in names for cell in frame[truth].to_list())
+
+
 def _nested(frame: Frame, name: str) -> bool:
     """Whether a column holds lists; pandas keeps them as objects."""
-    import pyarrow as pa
-
     if not frame[name].dtype.is_nested() and frame[name].dtype != nw.Object:
         return False
     try:
@@ -236,13 +220,15 @@ def _keys(frame: Frame, value: str) -> npt.NDArray[Any]:
     return content.keys(frame, [value])
 
 
-def _copies(frame: Frame, name: str) -> Index:
-    number = tables.numbers(frame, name, WHERE)
+def copies_of(frame: Frame, name: str, where: str) -> Index:
+    """In how many training records each value stands."""
+    tables.require_columns(frame, [name], where)
+    number = tables.numbers(frame, name, where)
     bad = (number < 1.0) | (number != np.floor(number)) | (number > 1e9)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"Column {name!r} of {WHERE} must hold whole numbers of at least 1: in how many "
+            f"Column {name!r} of {where} must hold whole numbers of at least 1: in how many "
             f"training records the value stands. Found {number[row]:g} in row {row}."
         )
     return number.astype(np.intp)
@@ -275,20 +261,9 @@ def _one_of_each(groups: npt.NDArray[Any], rng: np.random.Generator) -> tuple[In
     return chosen[order], number[order].astype(np.intp)
 
 
-def _require_something(matrix: Array) -> None:
-    if len(matrix) < LEAST:
-        raise CannotConclude(
-            f"{len(matrix)} line-ups are too few; an audit needs at least {LEAST}."
-        )
-    if np.ptp(matrix, axis=1).max() == 0.0:
-        raise CannotConclude("In every line-up all candidates have the same score.")
-
-
-def _ids(frame: Frame, id: str | None, first: Index) -> Any:
-    import pyarrow as pa
-
-    if id is None:
-        return pa.array(first)
+def names_of_rows(frame: Frame, id: str, rows: Index, where: str) -> Any:
+    """The cells of the column that names line-ups, as Arrow."""
+    tables.require_columns(frame, [id], where)
     column = frame[id].to_arrow()
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return whole.take(pa.array(first))
+    return whole.take(pa.array(rows))

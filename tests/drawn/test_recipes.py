@@ -10,8 +10,8 @@ from datetime import date
 import numpy as np
 import pytest
 
+from divulge.drawn.recipes import parse
 from divulge.errors import InputError
-from divulge.games.lineup.recipes import parse
 
 DATES = "date:2020-01-01..2024-12-31"
 

@@ -1,22 +1,32 @@
-"""What is said about line-ups: ranks as measurements, the bounds, and the verdict."""
+"""What is said about true values among candidates, in whichever game they were drawn.
+
+Ranks as measurements, the bounds, and the verdict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from divulge.games.lineup.read import LineUps
+from divulge import __version__
+from divulge.data.table_files import write_table
+from divulge.errors import CannotConclude
 from divulge.proof import state
-from divulge.proof.lineup import LineUpProof
+from divulge.proof.lineup import LineUp, LineUpProof
+from divulge.proof.prove import prove
+from divulge.proof.rule import Rule
 from divulge.result import Diagnostics, Result, Verdict
 from divulge.result.of_lineup import Ranks
 from divulge.result.shared import DrawRecord
 from divulge.text import rounding
-from divulge.types import Array, Index
+from divulge.types import Array, Index, Progress
 
+LEAST = 20
+"""Fewer line-ups than this prove nothing."""
 BINS = 32
 NAMED = 4
 """Score columns that are listed by name, where there are no more."""
@@ -25,6 +35,36 @@ RULE = (
     "every line-up is shown in a random order and revealed in a random order; what is guessed is "
     "learned from the first of them, and counted on the others"
 )
+
+
+@dataclass(frozen=True)
+class LineUps:
+    """The scores of every line-up, the true value's first, rows in the order of their content."""
+
+    score: Array = field(repr=False)
+    """A row per line-up, a column per candidate, and a last axis of several scores if there are."""
+    copies: Index = field(repr=False)
+    """Training records that the true value stands in."""
+    ids: Any = field(repr=False)
+    """An Arrow column: what names each line-up."""
+    names: tuple[str, ...]
+    inputs: tuple[dict[str, str], ...]
+    records: int
+    """Rows of the table, or line-ups of a long one; more than line-ups where values are shared."""
+    prior: Array | None = field(default=None, repr=False)
+    """Where candidates are not equally probable."""
+    assumptions: tuple[str, ...] = ()
+    """What the draws rest on, beyond what every line-up does."""
+    doubts: tuple[str, ...] = ()
+    """Why the values may not have been drawn as stated."""
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def candidates(self) -> int:
+        """How many values each line-up shows."""
+        return int(self.score.shape[1])
 
 
 @dataclass(frozen=True)
@@ -81,6 +121,19 @@ class Ranking:
         )
 
 
+def own_first(matrix: Array, value: Index) -> Array:
+    """Scores by row and candidate, with the true one's put first."""
+    count = matrix.shape[1]
+    places = (value[:, None] + np.arange(count)) % count
+    return np.asarray(np.take_along_axis(matrix, places, axis=1))
+
+
+def require_enough(lineups: int) -> None:
+    """CannotConclude where there are too few to prove anything."""
+    if lineups < LEAST:
+        raise CannotConclude(f"{lineups} line-ups are too few; an audit needs at least {LEAST}.")
+
+
 def rank(read: LineUps, rng: np.random.Generator) -> Ranking:
     """Ranks of the true values, which stand first; ties are broken at random."""
     score = read.score if read.score.ndim == 2 else read.score[:, :, 0]
@@ -91,7 +144,30 @@ def rank(read: LineUps, rng: np.random.Generator) -> Ranking:
     return Ranking(1 + above + rng.integers(0, tied + 1), read.candidates)
 
 
-def result(
+def audit(
+    found: LineUps,
+    *,
+    deltas: Sequence[float],
+    error: float,
+    rng: np.random.Generator,
+    provenance: dict[str, Any],
+    table: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """The audit of line-ups, wherever they come from: prove, rank, state, write."""
+    require_enough(len(found))
+    if np.ptp(found.score, axis=1).max() == 0.0:
+        raise CannotConclude("In every line-up all candidates have the same score.")
+    ranking = rank(found, rng)
+    trials = LineUp(found.score, np.zeros(len(found), dtype=np.intp), found.prior, found.copies)
+    proof = prove(trials, Rule(tuple(deltas), error), rng, progress)
+    result = _result(found, proof, ranking, error=error, provenance=provenance)
+    if table is not None:
+        write_table(table, [ranking.table(found.ids, found.copies)], {"divulge": __version__})
+    return result
+
+
+def _result(
     read: LineUps,
     proof: LineUpProof,
     ranking: Ranking,

@@ -1,4 +1,4 @@
-"""From records that hold a drawn value to line-ups, and to a model's scores of their versions.
+"""From records that hold a drawn value to line-ups.
 
 A line-up is a value, the records that hold it, and K - 1 further draws; version j of a record is
 the record with draw j in the value's place. Given the set of K candidates, each is the true one
@@ -6,44 +6,30 @@ with probability 1 / K: of a uniform recipe they are drawn without replacement, 
 values that identify their records disjoint, as numbers given out without replacement ask for; of
 the user's own recipe they are drawn independently, and line-ups that are not distinct are void, by
 their sets alone. Void is also a line-up of which a draw stands in the rest of its own text.
-
-Versions are asked about in the order of their candidates, which does not tell the true one: where
-a version stands in a batch changes the last bits of its score.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from divulge.attacks import registry
-from divulge.attacks.base import losses
-from divulge.attacks.observe import Question, observe
-from divulge.attacks.table import FIRST, Job, prepared
-from divulge.data import chunked, tables
+from divulge.attacks.observe import Question
+from divulge.data import tables
 from divulge.data.tables import Frame
+from divulge.drawn.recipes import LEVEL, Recipe
 from divulge.errors import InputError, require
-from divulge.games.lineup.recipes import LEVEL, Recipe
 from divulge.models import hub
-from divulge.models.handed import handed, open_model
 from divulge.text.visible import one_line
-from divulge.types import Array, Index
-from divulge.work import Engine
-from divulge.work.pieces import Pieces
-from divulge.work.threads import single
+from divulge.types import Index
 
-TOTAL = "total"
-"""The log-probability of a whole version: of all tokens of a text, or of a record's label."""
-CANDIDATES, CHUNK = 32, 4096
+CANDIDATES = 32
 _ROOM = 2
 """Values identify their records where there are this many times as many as all line-ups hold."""
 _PROBES = 2000
@@ -310,91 +296,3 @@ def _balanced(recipe: Recipe, truths: list[str]) -> tuple[str, ...]:
         f"all {size} values are equally frequent: if their numbers were fixed beforehand the draws "
         "are not independent, and epsilon is to be halved",
     )
-
-
-@single
-def score_versions(
-    lineups: DrawnLineups,
-    model: Any,
-    *,
-    attack: str = TOTAL,
-    chunk: int = CHUNK,
-    n_jobs: int = 1,
-    backend: str = "loky",
-    address: str | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    cache_key: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[Array, npt.NDArray[np.int64]]:
-    """How much the model favours every candidate, larger for more, and the copies of each value.
-
-    One row per line-up, the true value first; summed over the records of a line-up. ``attack`` is
-    ``total`` or one that ``divulge attacks`` lists and that scores each record by itself. The model
-    and all else are as ``divulge.score`` takes them; with ``cache`` a second run repeats nothing.
-    """
-    named = "loss" if attack == TOTAL else attack
-    require(not registry.find(named).pooled, f"The attack {attack!r} looks at all records at once.")
-    engine = Engine(backend, n_jobs, address)
-    question, column = replace(lineups.asked, target=handed(model)), lineups.column
-    reads, features = open_model(question.target, "the model").reads, question.features
-    seen = reads == "text" if question.text is not None else column in (*features, question.label)
-    require(
-        seen or reads == "rows", f"The model reads {reads}, and is not shown the column {column!r}."
-    )
-    places, order = _places(lineups)
-    chunks = chunked.open_chunks([(places, partial(_versions, lineups))], chunk)
-    job = replace(prepared(question, chunks.first(FIRST), named, None), cache_key=cache_key)
-    pieces, keep = Pieces.at(cache), None
-    if pieces.folder is not None:
-        of = {**job.identity(), "score": attack}
-        keep = pieces.tasks("lineup", lambda c: of | tables.fingerprint(None, tables.read(c), ""))
-    sums, done = np.zeros(len(lineups) * len(lineups.candidates[0])), 0
-    for place, found in enumerate(engine.run(partial(_ask, job, attack), chunks, keep=keep)):
-        some = slice(done, done + len(chunks.take(place)))
-        bad = np.flatnonzero(~np.isfinite(found["score"]))
-        if bad.size:
-            row = places["row"][done + int(bad[0])]
-            raise InputError(f"{attack} is not a finite number for a version of row {row}.")
-        np.add.at(sums, order[some], found["score"])
-        done = some.stop
-        if progress is not None:
-            progress(done, chunks.rows)
-    return sums.reshape(len(lineups), -1), lineups.copies
-
-
-def _places(lineups: DrawnLineups) -> tuple[Any, Index]:
-    """Line-up, candidate and record of every version, in an order that does not tell the truth."""
-    count = len(lineups.candidates[0])
-    ordered = [np.array(sorted(range(count), key=own.__getitem__)) for own in lineups.candidates]
-    each = [len(rows) for rows in lineups.rows]
-    line = np.repeat(np.arange(len(lineups)), np.array(each) * count)
-    which = np.concatenate([np.repeat(o, n) for o, n in zip(ordered, each, strict=True)])
-    row = np.concatenate([np.tile(rows, count) for rows in lineups.rows])
-    return pa.table({"line": line, "which": which, "row": row}), line * count + which
-
-
-def _versions(lineups: DrawnLineups, places: Frame) -> Frame:
-    """The records of some places, each with its candidate in the value's place."""
-    line, which, row = (places[c].to_numpy() for c in ("line", "which", "row"))
-    table = lineups.records.take(pa.array(row))
-    at = table.schema.get_field_index(lineups.column)
-    own = [lineups.candidates[a] for a in line]
-    cells = [c[w] for c, w in zip(own, which, strict=True)]
-    if lineups.asked.text is not None:
-        texts = table[lineups.column].to_pylist()
-        cells = [t.replace(c[0], v) for t, c, v in zip(texts, own, cells, strict=True)]
-    kind = table.schema.field(at).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    column = pa.array(cells, pa.string()).cast(kind)
-    return tables.read(table.set_column(at, lineups.column, column))
-
-
-def _ask(job: Job, attack: str, chunk: Any) -> dict[str, Array]:
-    """One piece of work: the scores of a chunk of versions."""
-    wanted = registry.find(job.attacks[0])
-    seen = observe(job.question, tables.read(chunk), wanted.needs)
-    if attack != TOTAL:
-        return {"score": registry.direction(attack) * wanted(seen)}
-    if seen.target.tokens is not None:
-        return {"score": np.nansum(seen.target.tokens, axis=1)}
-    return {"score": -losses(seen.target, seen.labels)}

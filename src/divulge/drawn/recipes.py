@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from divulge.data import budgets
+from divulge.drawn import listed
 from divulge.errors import InputError, require
 from divulge.models import callables
 from divulge.models.base import Failed, foreign
@@ -35,7 +35,6 @@ LEVEL = 1e-6
 LONGEST = 1024
 """Characters of a value."""
 _DIGITS, _HEX = "0123456789", "0123456789abcdef"
-_LARGEST = 1 << 26
 _MOST_MATCHED = 10_000
 _PLACES = 16
 _TRIES = 1000
@@ -383,14 +382,13 @@ def parse(text: str) -> Recipe:
     raise InputError(f"Write a draw as {_WORDS} or module:function, not {one_line(text)[:80]!r}.")
 
 
+def one_of(text: str, values: Sequence[str]) -> Recipe:
+    """A uniform draw among these values; ``text`` is how it is named."""
+    return _Choice(text, tuple(values), frozenset(values))
+
+
 def _choice(text: str, path: Path) -> _Choice:
-    budgets.require_file(path)
-    most = budgets.raised(_LARGEST)
-    require(path.stat().st_size <= most, f"{path} has more than {most} bytes. {budgets.HINT}")
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text.") from None
+    lines = listed.lines(path)
     for number, line in enumerate(lines, 1):
         fits = bool(line.strip()) and len(line) <= LONGEST
         require(fits, f"Line {number} of {path} is empty or longer than {LONGEST} characters.")

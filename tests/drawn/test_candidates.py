@@ -8,10 +8,11 @@ import pytest
 
 from divulge.bounds.direct import bet_values
 from divulge.bounds.forecasting import forecast
+from divulge.drawn import scored
+from divulge.drawn.candidates import line_ups
+from divulge.drawn.recipes import parse
+from divulge.drawn.scored import score_versions
 from divulge.errors import InputError
-from divulge.games.lineup import drawn
-from divulge.games.lineup.drawn import line_ups, score_versions
-from divulge.games.lineup.recipes import parse
 
 HEX = parse("hex:12")
 
@@ -46,8 +47,8 @@ def test_every_occurrence_is_replaced_in_every_version(rng):
     assert len(found) == 60
     assert [c[0] for c in found.candidates] == data["key"].tolist()
     assert len({c for own in found.candidates for c in own}) == 300  # disjoint
-    places, order = drawn._places(found)
-    versions = drawn._versions(found, drawn.tables.read(places))["text"].to_list()
+    places, order = scored._places(found)
+    versions = scored._versions(found, scored.tables.read(places))["text"].to_list()
     for version, at in zip(versions, order, strict=True):
         line, which = divmod(int(at), 5)
         own = found.candidates[line]
@@ -59,7 +60,7 @@ def test_every_occurrence_is_replaced_in_every_version(rng):
 
 def test_the_order_of_versions_does_not_tell_the_true_one(rng):
     found = line_ups(letters(400), HEX, rng, text="text", candidates=4)
-    _, order = drawn._places(found)
+    _, order = scored._places(found)
     first = np.flatnonzero(order % 4 == 0) % 4  # where the true version stands in its line-up
     assert np.bincount(first, minlength=4).min() > 70
 

@@ -1,0 +1,1 @@
+"""Which values were random by design, and how do they look to a model among other draws?"""
