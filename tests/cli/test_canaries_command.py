@@ -114,3 +114,79 @@ def test_a_plan_is_not_written_over(folder):
     forced = divulge(*PLAN, "--strategy", "random", "--seed", "1", "--overwrite", cwd=folder)
     assert forced.returncode == 0
     assert (folder / "plan.json").read_bytes() != first
+
+
+PLANT = (
+    *("canaries", "plan", "--lineup", "128", "--template"),
+    *("the code of {name} is {secret:digits:6}", "--records", "t.csv", "--canaries", "v.csv"),
+)
+
+
+def test_planted_line_ups_from_a_plan_to_a_report(folder, monkeypatch):
+    done = divulge(*PLANT, "--copies", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "128 canaries, each with one of 32 candidates" in done.stdout
+    assert re.search("sha256 of plan.json: [0-9a-f]{64}", done.stdout)
+    trained = pd.read_csv(folder / "t.csv")["text"]
+    shown = pd.read_csv(folder / "v.csv")
+    assert (len(trained), trained.nunique(), len(shown)) == (256, 128, 4096)
+    rng = np.random.default_rng(0)
+    loss = rng.normal(size=len(shown)) - 4.0 * shown["text"].isin(set(trained))
+    pd.DataFrame({"version": shown["version"], "loss": loss}).to_csv(folder / "s.csv", index=False)
+    audit = ("canaries", "audit", "plan.json")
+    done = divulge(
+        *audit, "s.csv", "--out", "r.json", "--report", "r.html", "--table", "ranks.csv", cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((folder / "r.json").read_text())
+    assert (result["game"], result["verdict"]["status"]) == ("lineup", "leak")
+    assert result["trials"]["most_copies"] == 2
+    assert result["diagnostics"]["planted"]["draw"] == "digits:6"
+    page = (folder / "r.html").read_text()
+    assert "How do the true values rank among their alternatives?" in page
+    assert "How were the canaries planted?" in page
+    assert not any(text in page for text in trained)
+    assert len(pd.read_csv(folder / "ranks.csv")) == 128
+
+    (folder / "own_planted_model.py").write_text(
+        f"TEXTS = {set(trained)!r}\n"
+        "def loss(rows):\n"
+        "    return [-float(t in TEXTS) for t in rows['text'].to_pylist()]\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    asked = ("--model", "own_planted_model:loss", "--attack", "loss", "--no-cache", "--json")
+    done = divulge(*audit, "v.csv", *asked, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["measurements"]["top_1"] == 1.0
+
+
+def test_a_column_of_a_table_is_planted(folder):
+    (folder / "towns.txt").write_text("Rye\nBath\nHove\n")
+    words = ("--column", "town", "--draw", "choice:towns.txt", "--records", "t.csv")
+    done = divulge(
+        "canaries", "plan", "data.parquet", "--lineup", "50", *words, "--canaries", "v.csv",
+        cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "50 canaries, each with one of 3 candidates" in done.stdout
+    assert pd.read_csv(folder / "t.csv")["town"].isin(["Rye", "Bath", "Hove"]).sum() == 50
+    assert len(pd.read_csv(folder / "v.csv")) == 150
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*PLANT[:-2],), "Where shall all versions"),
+        ((*PLANT, "--count", "30"), "count belong to coin flips"),
+        ((*PLANT, "--column", "town"), "either a template"),
+        ((*PLANT, "--copies", "0"), "copies must be at least 1"),
+        ((*PLANT, "--candidates", "1"), "at least 2 candidates"),
+        ((*PLANT, "--names", "none.txt"), "no file"),
+        ((*PLANT, "--seed", "-3"), "seed must be a whole number"),
+        ((*PLANT, "--plan", "v.csv"), "name the same file"),
+        ((*PLAN, "--template", "{secret:hex:8}"), "give lineup"),
+        (("canaries", "plan", "--records", "t.csv"), "Give the data"),
+    ],
+)
+def test_bad_plantings_are_one_message(folder, words, message):
+    test_bad_input_is_one_message_and_nothing_is_written(folder, words, message)

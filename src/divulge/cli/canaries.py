@@ -1,4 +1,4 @@
-"""``divulge canaries``: plan the coin flips before training, audit the scores after it."""
+"""``divulge canaries``: plan coins or secrets before training, audit the scores after it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import failures, options, output, parsing
+from divulge.cli import failures, opening, options, output, parsing
 
 PLAN_EXAMPLE = (
     "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count 200 "
@@ -15,17 +15,20 @@ PLAN_EXAMPLE = (
 )
 AUDIT_EXAMPLE = "divulge canaries audit plan.json scores.csv --score loss --out result.json"
 app = typer.Typer(
-    help="Canaries: include records by coin flips before training, audit the model afterwards.",
+    help="Canaries: plan coin flips or secrets before training, audit the model afterwards.",
     no_args_is_help=True,
 )
 
 
 @failures.guarded
 def plan_command(
-    data: Annotated[Path, typer.Argument(help="Parquet or CSV of the available records.")],
     records: Annotated[
         Path, options.result(help="Where to write the records to train on (Parquet or CSV).")
     ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="Parquet or CSV of the available records; a template needs none."),
+    ] = None,
     reference: Annotated[
         Path | None, options.data(help="Reference records for the distances. Default: the data.")
     ] = None,
@@ -39,13 +42,58 @@ def plan_command(
             help="Feature columns, comma-separated; patterns such as x_* too. Default: all."
         ),
     ] = "",
+    text: Annotated[
+        str | None,
+        options.data(help="With --template: the column of texts. Default: text."),
+    ] = None,
+    template: Annotated[
+        str | None,
+        options.data(
+            help="How a planted text reads: 'the code of {name} is {secret:digits:6}'; after "
+            "secret: comes a draw as in divulge lineup."
+        ),
+    ] = None,
+    names: Annotated[
+        str | None,
+        options.data(help="Names of a template: a file, one per line, or a column of the data."),
+    ] = None,
+    column: Annotated[
+        str | None,
+        options.data(help="With --lineup: the column of the data whose cells are drawn anew."),
+    ] = None,
+    copies: Annotated[
+        int | None,
+        options.data(help="With --lineup: training records per canary. Default: 1."),
+    ] = None,
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
-    count: Annotated[int, options.statistics(help="Number of canaries.")] = 1000,
+    draw: Annotated[
+        str | None,
+        options.model(
+            help="How --column is drawn, as in divulge lineup (choice:file.txt, digits:6). "
+            "Default: one of its own values."
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        options.model(help="With --lineup: values that a canary may hold. Default: 32."),
+    ] = None,
+    count: Annotated[
+        int | None, options.statistics(help="Number of canaries. Default: 1000.")
+    ] = None,
+    lineup: Annotated[
+        int | None,
+        options.statistics(
+            help="Plant so many canaries, each with a value that the plan draws: no coins."
+        ),
+    ] = None,
     strategy: Annotated[
-        str, options.statistics(help="mahalanobis, random or norm: which records are canaries.")
-    ] = "mahalanobis",
+        str | None,
+        options.statistics(
+            help="mahalanobis, random or norm: which records are canaries. Default: mahalanobis."
+        ),
+    ] = None,
     noise: Annotated[
         float,
         options.statistics(help="Standard deviation of the noise on every column of the mean."),
@@ -78,6 +126,15 @@ def plan_command(
 ) -> None:
     """Choose canaries, flip a coin for each, and write the records to train on.
 
+    With --lineup every canary is trained on, and holds a value that the plan draws among
+    candidates:
+
+    divulge canaries plan --lineup 128 --template 'the code of {name} is {secret:digits:6}'
+    --records train.csv --canaries versions.csv
+
+    divulge canaries plan data.csv --lineup 128 --column label --records train.csv
+    --canaries versions.csv
+
     The plan holds the truths: keep it secret from whoever scores or attacks the model.
     """
     from divulge.data.tables import file_sha256
@@ -99,8 +156,16 @@ def plan_command(
             reference=reference,
             gradients=tuple(gradients or ()),
             features=output.words(features),
+            text=text,
+            template=template,
+            names=names,
+            column=column,
+            copies=copies,
             id=id_,
+            draw=draw,
+            candidates=candidates,
             count=count,
+            lineup=lineup,
             strategy=strategy,
             noise=noise,
             averaged=averaged,
@@ -112,8 +177,14 @@ def plan_command(
         game.write_plan(
             made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
         )
-    output.say(f"{len(made)} canaries ({strategy}), {sum(made.included)} of them included.")
-    output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
+    if isinstance(made, game.LineUpPlan):
+        output.say(f"{len(made)} canaries, each with one of {made.candidates} candidates.")
+        output.say(f"Train on {records}. Afterwards score every row of {canaries}, by 'version'.")
+    else:
+        output.say(
+            f"{len(made)} canaries ({made.strategy}), {sum(made.included)} of them included."
+        )
+        output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
     output.say(
         f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
     )
@@ -123,7 +194,13 @@ def plan_command(
 @failures.guarded
 def audit_command(
     plan: Annotated[Path, typer.Argument(help="The plan, written before training.")],
-    scores: Annotated[Path, typer.Argument(help="Parquet or CSV: an id and scores per canary.")],
+    scores: Annotated[
+        Path,
+        typer.Argument(
+            help="Parquet or CSV: an id and scores per canary, or per version of planted line-ups. "
+            "With --model: the versions."
+        ),
+    ],
     score: Annotated[
         str | None,
         options.data(
@@ -131,15 +208,44 @@ def audit_command(
         ),
     ] = None,
     lower_is_member: options.LowerIsMember = None,
+    features: Annotated[
+        str,
+        options.data(help="With --model: columns that it reads, comma-separated, or patterns."),
+    ] = "",
+    label: Annotated[
+        str | None, options.data(help="With --model: the column that the model predicts.")
+    ] = None,
+    text: Annotated[
+        str | None,
+        options.data(help="With --model: the column of texts. Default: that of the plan."),
+    ] = None,
     id_: Annotated[
         str | None, options.data("--id", help="Id column of the scores. Default: the plan's.")
     ] = None,
     ignore_others: Annotated[
         bool, options.data("--ignore-others", help="Allow rows that are not canaries.")
     ] = False,
+    model: opening.MaybePlace = None,
+    attack: Annotated[
+        str,
+        options.model(help="total (log-probability of a version), or an attack on one record."),
+    ] = "total",
+    trust: options.Trust = None,
+    allow_pickle: options.AllowPickle = False,
+    with_: opening.With = None,
     delta: options.Delta = None,
     error: options.Error = 0.05,
     seed: options.Seed = 0,
+    n_jobs: options.NJobs = 1,
+    backend: options.Backend = "loky",
+    address: options.Address = None,
+    cache: options.Cache = options.CACHE,
+    no_cache: options.NoCache = False,
+    cache_key: options.CacheKey = None,
+    table: Annotated[
+        Path | None,
+        options.result(help="Planted line-ups: write the rank of every secret, .parquet or .csv."),
+    ] = None,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -148,6 +254,8 @@ def audit_command(
 ) -> None:
     """Audit a model from the scores of its canaries.
 
+    With a plan of planted line-ups the audit is a line-up.
+
     Exit code 0: the audit ran; 2: bad input; 3: nothing can be concluded.
     """
     from divulge.games.canaries import play as game
@@ -155,25 +263,40 @@ def audit_command(
     from divulge.report import progress
 
     output.check(
-        (output.result_file(out), output.page(report)),
-        (plan, scores),
+        (output.table(table), output.result_file(out), output.page(report)),
+        (plan, scores, model),
         claim=claim,
         overwrite=overwrite,
     )
+    source = model and opening.source(model, trust, allow_pickle, with_, cache_key)
+    folder = opening.kept(None if no_cache else cache, [source]) if source else None
     with progress.stages() as advance:
         result = game.audit(
             plan,
             scores,
             score=None if score is None else output.words(score),
             lower_is_member=lower_is_member,
+            features=output.words(features),
+            label=label,
+            text=text,
             id=id_,
             ignore_others=ignore_others,
+            model=source or None,
+            attack=attack,
             deltas=tuple(delta) if delta else DELTAS,
             error=error,
             seed=seed,
+            n_jobs=n_jobs,
+            backend=backend,
+            address=address,
+            cache=folder,
+            cache_key=cache_key,
+            table=table,
             command=output.command_line(),
             progress=advance,
         )
+    if table is not None and result.verdict.status != "cannot conclude":
+        output.say(f"Wrote {table}", err=True)
     output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
 
 

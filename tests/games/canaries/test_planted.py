@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from divulge.drawn import recipes
 from divulge.errors import InputError
-from divulge.games.canaries.planted import Template, plant, versions
+from divulge.games.canaries.planted import Template, plant, version_ids
 
 TEMPLATE = "the code of {name} is {secret:digits:6}"
-NAMES = [f"person {k}" for k in "abcdefghijklmnopqrst"]
-
-
-def digits(count, rng):
-    return [f"{n:06d}" for n in rng.integers(0, 10**6, count)]
+DIGITS = recipes.parse("digits:6")
+KEY = bytes(32)
 
 
 def test_a_template_names_its_draw():
@@ -39,51 +37,65 @@ def test_bad_templates(text, message):
         Template.parse(text)
 
 
-def test_equal_seeds_plant_equal_secrets():
-    one = plant(TEMPLATE, NAMES, digits, candidates=8, seed=5)
-    assert one == plant(TEMPLATE, NAMES, digits, candidates=8, seed=5)
-    assert one.secrets != plant(TEMPLATE, NAMES, digits, candidates=8, seed=6).secrets
-    other = plant(TEMPLATE, NAMES[::-1], digits, candidates=8, seed=5)
-    assert not set(one.secrets) & set(other.secrets)  # other data never share their secrets
-    drawn = [plant(TEMPLATE, NAMES, digits, candidates=8, seed=None) for _ in range(2)]
-    assert drawn[0].seed != drawn[1].seed
+def test_no_candidate_may_stand_in_the_rest_of_its_text():
+    form = Template.parse("{name} 77 {secret:digits:2}")
+    form.require_alone("x", ["12", "34"])
+    for other in (["12", "77"], ["77", "12"]):  # the secret or not: it must not be told
+        with pytest.raises(InputError, match="lengthen the secret"):
+            form.require_alone("x", other)
+
+
+def test_equal_keys_plant_equal_secrets():
+    one = plant(DIGITS, 20, 8, KEY)
+    assert one == plant(DIGITS, 20, 8, KEY)
+    other = plant(DIGITS, 20, 8, bytes([1] * 32))
+    assert not set(one.secrets) & set(other.secrets)
+    assert one.places != other.places
+    assert one.secrets[0] not in repr(one)
 
 
 def test_secrets_stand_among_distinct_candidates():
-    found = plant(TEMPLATE, NAMES, digits, candidates=8, seed=5)
+    found = plant(DIGITS, 20, 8, KEY)
     assert len(found) == 20
     assert len({c for own in found.candidates for c in own}) == 160
-    for text, secret, own, name in zip(
-        found.texts, found.secrets, found.candidates, NAMES, strict=True
-    ):
-        assert text == f"the code of {name} is {secret}"
-        assert secret in own
+    for secret, own, place in zip(found.secrets, found.candidates, found.places, strict=True):
+        assert own[place] == secret
         assert list(own) == sorted(own)
-    every = versions(found, TEMPLATE, NAMES)
-    assert all(t in own and len(own) == 8 for t, own in zip(found.texts, every, strict=True))
-    assert found.secrets[0] not in repr(found)
+
+
+def test_few_values_are_shared_between_canaries():
+    found = plant(recipes.one_of("arms", ["a", "b", "c"]), 50, 32, KEY)
+    assert set(found.candidates) == {("a", "b", "c")}
+    assert set(found.secrets) == {"a", "b", "c"}
 
 
 def test_every_place_is_equally_likely():
-    found = plant("{secret:digits:6}", 4000, digits, candidates=8, seed=1)
-    places = [own.index(s) for own, s in zip(found.candidates, found.secrets, strict=True)]
-    assert np.abs(np.bincount(places, minlength=8) - 500).max() < 90
+    found = plant(DIGITS, 4000, 8, KEY)
+    assert np.abs(np.bincount(found.places, minlength=8) - 500).max() < 90
+
+
+def test_what_is_drawn_does_not_depend_on_the_place():
+    """The candidates of a canary come before its secret: no value is true more often."""
+    found = plant(recipes.parse("own_recipes:plates"), 300, 4, KEY)
+    smaller = np.mean([p < 2 for p in found.places])
+    assert 0.4 < smaller < 0.6
+
+
+def test_versions_have_names_of_their_own_plan():
+    ids = version_ids(KEY, 20, 8)
+    assert len(set(ids)) == 160
+    assert not set(ids) & set(version_ids(bytes([1] * 32), 20, 8))
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("recipe", "count", "candidates", "message"),
     [
-        ({"names": 5}, "give the names"),
-        ({"names": []}, "at least one"),
-        ({"names": ["a", "a"]}, "name of its own"),
-        ({"template": "{secret:digits:6}"}, "no field"),
-        ({"candidates": 1}, "at least 2"),
-        ({"draw": lambda count, rng: ["1", "2"] * count}, "too few values"),
-        ({"template": "{name} 0123456789{secret:digits:6}"}, "lengthen the secret"),
+        ("digits:6", 0, 4, "at least one"),
+        ("digits:6", 5, 1, "at least 2"),
+        ("permutation:,", 5, 4, "cannot be planted"),
+        ("own_recipes:few", 50, 4, "too few different values"),
     ],
 )
-def test_bad_plans(words, message):
-    one = {"draw": lambda count, rng: list("0123456789") * count} if "lengthen" in message else {}
-    given = {"template": TEMPLATE, "names": ["a", "b"], "draw": digits, "candidates": 4, "seed": 1}
+def test_bad_plans(recipe, count, candidates, message):
     with pytest.raises(InputError, match=message):
-        plant(**{**given, **one, **words})
+        plant(recipes.parse(recipe), count, candidates, KEY)

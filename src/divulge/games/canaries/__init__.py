@@ -1,6 +1,8 @@
-"""The canary game: records included by coin flips before training, guessed afterwards."""
+"""The canary game: coins or secrets that a plan draws before training, guessed afterwards."""
 
-from divulge.games.canaries.planning import Plan, plan
+from divulge.games.canaries.planning import Plan
+from divulge.games.canaries.plans import load, plan
+from divulge.games.canaries.planting import LineUpPlan
 from divulge.games.canaries.play import audit, audit_trials, write_plan
 
-__all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
+__all__ = ["LineUpPlan", "Plan", "audit", "audit_trials", "load", "plan", "write_plan"]

@@ -2,30 +2,33 @@
 
 Every canary is trained on; what nobody but the plan knows is which of its K candidates it holds. A
 template says how a canary reads, ``the code of {name} is {secret:digits:6}``: the word after
-``secret:`` names the draw, and a further ``{secret}`` repeats the value. All candidates are
-distinct, those of different canaries too, and which of a canary's is the secret follows from the
-plan's seed as its coins do: a SHA-256 of the seed, of what is planted and of the canary's place.
+``secret:`` names the draw, and a further ``{secret}`` repeats the value. In a table one column of
+a record is drawn instead.
+
+The candidates are drawn first, without regard to which will be the secret; the secret is then the
+one at a place that follows from the plan's seed as its coins do, by a SHA-256 of the seed, of what
+is planted and of the canary's number. So each candidate is the secret with probability 1 / K given
+all candidates of all canaries, independently over the canaries, whatever the recipe draws.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from divulge.drawn.recipes import Recipe
 from divulge.errors import InputError, require
-from divulge.games.canaries import coins
-
-Draw = Callable[[int, np.random.Generator], Sequence[str]]
-"""So many independent draws from the distribution that the template names."""
 
 NAME = "name"
 _FIELD = re.compile(r"\{(name|secret)(?::([^{}]+))?\}")
-_TRIES = 1000
+_GAP = "\0"
+_ROOM = 2
+"""Candidates of all canaries differ where there are this many times as many values."""
+_TAG = 8
 
 
 @dataclass(frozen=True)
@@ -61,77 +64,68 @@ class Template:
         """A canary with this secret."""
         return _FIELD.sub(lambda m: name if m[1] == NAME else secret, self.text)
 
+    def require_alone(self, name: str, candidates: Sequence[str]) -> None:
+        """InputError where a candidate, secret or not, stands in the rest of its text too."""
+        rest = self.filled(_GAP, name)
+        if any(c in rest for c in candidates):
+            raise InputError(
+                f"A value that {self.recipe} draws stands in the rest of a canary's text too: "
+                "lengthen the secret, or give other names."
+            )
+
 
 @dataclass(frozen=True)
 class Planted:
-    """Canaries to train on, and the secrets that only the plan may know."""
+    """The candidates of every canary, and which of them it holds: only the plan may know."""
 
-    texts: tuple[str, ...] = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
     candidates: tuple[tuple[str, ...], ...] = field(repr=False)
     """Of each canary, in alphabetical order, so that their order does not tell the secret."""
-    seed: int = field(repr=False)
+    places: tuple[int, ...] = field(repr=False)
+    """Which candidate is the secret."""
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.places)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What every canary holds."""
+        return tuple(own[k] for own, k in zip(self.candidates, self.places, strict=True))
 
 
-def plant(
-    template: str, names: Sequence[str] | int, draw: Draw, *, candidates: int, seed: int | None
-) -> Planted:
-    """Canaries by a template, for these names or for so many; equal input plants the same.
+def plant(recipe: Recipe, count: int, candidates: int, key: bytes) -> Planted:
+    """So many canaries with so many candidates each, or as many as the recipe has values.
 
-    ``draw`` draws by ``Template.parse(template).recipe``. The seed is a secret of the plan; with
-    None the operating system draws it.
+    ``key`` is a secret of the plan; equal keys plant the same.
     """
-    form = Template.parse(template)
-    called = [""] * names if isinstance(names, int) else list(names)
-    require(len(called) > 0, "Plant at least one canary.")
+    require(count >= 1, "Plant at least one canary.")
     require(candidates >= 2, f"A line-up needs at least 2 candidates. Found {candidates!r}.")
-    if isinstance(names, int):
-        require(
-            not form.named, "The template has the field {name}: give the names of the canaries."
-        )
+    if recipe.text.startswith("permutation"):
+        raise InputError("An order cannot be planted: there is no list yet. Name another draw.")
+    size, rng = recipe.size, generator(key, "candidates")
+    each = candidates if size is None else min(candidates, size)
+    if size is None or size >= _ROOM * count * each:
+        values = recipe.distinct(count * each, rng, ())
+        drawn = [values[k * each : (k + 1) * each] for k in range(count)]
     else:
-        require(form.named, "There are names, but the template has no field {name}.")
-        require(len(set(called)) == len(called), "Every canary needs a name of its own.")
-    used = coins.secret_seed() if seed is None else seed
-    what = json.dumps([template, called, candidates])
-    key = coins.mix(used, hashlib.sha256(what.encode()).hexdigest())
-    rng = np.random.default_rng(int.from_bytes(key, "big"))
-    values = _distinct(draw, len(called) * candidates, rng, form.recipe)
-    sets = [
-        tuple(sorted(values[k * candidates : (k + 1) * candidates])) for k in range(len(called))
-    ]
-    secrets = tuple(own[_place(key, k, candidates)] for k, own in enumerate(sets))
-    texts = tuple(form.filled(s, name) for s, name in zip(secrets, called, strict=True))
-    for k, (text, secret) in enumerate(zip(texts, secrets, strict=True)):
-        slots = sum(m[1] == "secret" for m in _FIELD.finditer(template))
-        require(
-            text.count(secret) == slots,
-            f"The secret of canary {k} stands in the rest of its text too: lengthen the secret.",
-        )
-    return Planted(texts, secrets, tuple(sets), used)
+        drawn = [recipe.distinct(each, rng, ()) for _ in range(count)]
+    return Planted(tuple(tuple(sorted(own)) for own in drawn), places(key, count, each))
 
 
-def versions(planted: Planted, template: str, names: Sequence[str] | int) -> list[list[str]]:
-    """Every canary with each of its candidates, in their order: the texts to be scored."""
-    form = Template.parse(template)
-    called = [""] * names if isinstance(names, int) else list(names)
-    pairs = zip(planted.candidates, called, strict=True)
-    return [[form.filled(c, name) for c in own] for own, name in pairs]
+def generator(key: bytes, purpose: str) -> np.random.Generator:
+    """Random numbers of a plan: what is seen of them does not tell the key."""
+    digest = hashlib.sha256(key + purpose.encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big"))
 
 
-def _place(key: bytes, canary: int, candidates: int) -> int:
+def places(key: bytes, count: int, candidates: int) -> tuple[int, ...]:
     """Which candidate is the secret: uniform to within 2**-192, as 256 bits are reduced."""
-    digest = hashlib.sha256(key + b"secret" + canary.to_bytes(8, "big")).digest()
-    return int.from_bytes(digest, "big") % candidates
+    digests = (
+        hashlib.sha256(key + b"secret" + k.to_bytes(8, "big")).digest() for k in range(count)
+    )
+    return tuple(int.from_bytes(d, "big") % candidates for d in digests)
 
 
-def _distinct(draw: Draw, count: int, rng: np.random.Generator, recipe: str) -> list[str]:
-    found: dict[str, None] = {}
-    for _ in range(_TRIES):
-        found |= dict.fromkeys(draw(count - len(found), rng))
-        if len(found) >= count:
-            return list(found)
-    raise InputError(f"{recipe} has too few values: the line-ups need {count} different ones.")
+def version_ids(key: bytes, count: int, candidates: int) -> tuple[str, ...]:
+    """A name for every candidate of every canary, in order, that no other plan gives."""
+    tag = hashlib.sha256(key + b"versions").hexdigest()[:_TAG]
+    return tuple(f"{tag}-{k}-{j}" for k in range(count) for j in range(candidates))

@@ -10,22 +10,25 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from divulge.attacks import scoring
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import tables
 from divulge.data.given import read_table
 from divulge.data.table_files import fill_table, require_table_name
-from divulge.data.tables import Frame
 from divulge.data.writing import Output, replacing_all, reserve
-from divulge.errors import CannotConclude, InputError, require
-from divulge.games.canaries import planning
-from divulge.games.canaries.planning import LEAST, Name, Plan, plan
+from divulge.drawn.scored import TOTAL
+from divulge.errors import InputError, require
+from divulge.games.canaries import plans
+from divulge.games.canaries.joining import SCORES, join
+from divulge.games.canaries.planning import LEAST, Plan
+from divulge.games.canaries.plans import plan
+from divulge.games.canaries.planting import LineUpPlan
+from divulge.games.canaries.secrets_told import audit_planted
 from divulge.games.public import provenance as provenance_of
 from divulge.games.public import public
 from divulge.proof import measures, state
@@ -33,41 +36,28 @@ from divulge.proof.prove import prove
 from divulge.proof.rule import DELTAS, Rule
 from divulge.result import Bound, Diagnostics, Result, Verdict, shared
 from divulge.text import rounding
-from divulge.trials import Trials, check_scores
+from divulge.trials import Trials
 from divulge.types import Array
 from divulge.work.threads import single
 
-__all__ = ["Plan", "audit", "audit_trials", "plan", "write_plan"]
+__all__ = ["LineUpPlan", "Plan", "audit", "audit_trials", "plan", "write_plan"]
 
 COINS = (
     "the canaries were included by the plan's independent coin flips, and by nothing else, before "
     "training"
 )
 BLIND = "the scores were made without knowing the coin flips"
-SCORES = "the scores"
-_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Joined:
-    """The scores of the canaries, in the order of the plan."""
-
-    score: Array = field(repr=False)
-    """One column per score; larger speaks for inclusion."""
-    names: tuple[str, ...]
-    others: int
-    """Rows of the table that are no canaries."""
 
 
 def write_plan(
-    made: Plan,
-    data: Any,
+    made: Plan | LineUpPlan,
+    data: Any = None,
     *,
     plan: str | os.PathLike[str],
     records: str | os.PathLike[str],
     canaries: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-) -> Plan:
+) -> Plan | LineUpPlan:
     """Write the plan, the records to train on and, if asked for, the canaries to be scored.
 
     All files appear, whole, or none. A plan that exists already is not written over unless asked:
@@ -75,6 +65,10 @@ def write_plan(
     """
     reserve_plan(data, plan=plan, records=records, canaries=canaries, overwrite=overwrite)
     kept = made.records(data)
+    require(
+        canaries is not None or isinstance(made, Plan),
+        "Where shall all versions of the canaries go, to be scored? Name a file as canaries.",
+    )
     parts = {require_table_name(records): kept}
     if canaries is not None:
         parts[require_table_name(canaries)] = made.canaries(data)
@@ -121,11 +115,22 @@ def audit(
     *,
     score: str | Sequence[str] | None = None,
     lower_is_member: bool | None = None,
+    features: str | Sequence[str] = (),
+    label: str | None = None,
+    text: str | None = None,
     id: str | None = None,
     ignore_others: bool = False,
+    model: Any = None,
+    attack: str = TOTAL,
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
     seed: int = 0,
+    n_jobs: int = 1,
+    backend: str = "loky",
+    address: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_key: str | None = None,
+    table: str | os.PathLike[str] | None = None,
     command: str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
@@ -135,11 +140,46 @@ def audit(
     one or several score columns (default: ``loss``), a row for every canary. ``ignore_others``
     allows rows of other records. The headline bounds hold together with confidence ``1 -
     error``.
+
+    With a plan of planted line-ups the audit is a line-up, the scores are those of all versions, by
+    the column ``version``; or ``scores`` are the versions themselves, and ``model`` is asked about
+    each (``features``, ``label``, ``attack`` and all else as in ``divulge.lineup``). ``table`` is
+    where the rank of every secret goes.
     """
-    made = plan if isinstance(plan, Plan) else Plan.load(plan)
-    table = read_table(SCORES, scores)
-    joined = _join(made, table.frame, score, id, lower_is_member, ignore_others)
-    inputs = [table.fingerprint()]
+    made = plan if isinstance(plan, Plan | LineUpPlan) else plans.load(plan)
+    if isinstance(made, LineUpPlan):
+        return audit_planted(
+            plan,
+            scores,
+            score=score,
+            lower_is_member=lower_is_member,
+            features=features,
+            label=label,
+            text=text,
+            id=id,
+            ignore_others=ignore_others,
+            model=model,
+            attack=attack,
+            deltas=deltas,
+            error=error,
+            seed=seed,
+            n_jobs=n_jobs,
+            backend=backend,
+            address=address,
+            cache=cache,
+            cache_key=cache_key,
+            table=table,
+            command=command,
+            progress=progress,
+        )
+    require(
+        model is None and table is None,
+        "Versions and ranks are those of planted line-ups; score the canaries of this plan with "
+        "divulge score.",
+    )
+    given = read_table(SCORES, scores)
+    joined = join(made, given.frame, score, id, lower_is_member, ignore_others)
+    inputs = [given.fingerprint()]
     if not isinstance(plan, Plan):
         inputs.insert(0, {"name": Path(plan).name, "sha256": tables.file_sha256(plan)})
     planned = shared.PlanRecord(
@@ -250,64 +290,3 @@ def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
         f"{rounding.confidence(error)} confidence, {state.findings_in_words(found)}."
     )
     return Verdict("leak", True, sentence)
-
-
-def _join(
-    made: Plan,
-    frame: Frame,
-    score: str | Sequence[str] | None,
-    id: str | None,
-    lower_is_member: bool | None,
-    ignore_others: bool,
-) -> Joined:
-    """The scores in the order of the plan; every canary once, nothing unknown."""
-    key = made.key if id is None else id
-    tables.require_columns(frame, [key], SCORES)
-    names = planning.names_of(frame, key, SCORES)
-    place = {name: row for row, name in enumerate(names)}
-    missing = [name for name in made.ids if name not in place]
-    if missing:
-        raise InputError(
-            f"{len(missing)} of {len(made)} canaries have no score: no row of {SCORES} has "
-            f"{key!r} = {_some(missing)}. Score every canary of the plan, included or not"
-            f"{_kinds(made, names)}."
-        )
-    wanted = set(made.ids)
-    others = [name for name in names if name not in wanted]
-    if others and not ignore_others:
-        raise InputError(
-            f"{len(others)} rows of {SCORES} are not canaries of the plan: {key!r} = "
-            f"{_some(others)}. Is it the right plan? If so, remove these rows or give "
-            "--ignore-others."
-        )
-    rows = np.array([place[name] for name in made.ids])
-    columns, labels = scoring.scores(
-        frame,
-        score=score,
-        model=None,
-        label=None,
-        features=(),
-        lower_is_member=lower_is_member,
-        where=SCORES,
-    )
-    columns = columns[rows]
-    for j, label in enumerate(labels):
-        check_scores(columns[:, j], f"Score {label!r} of {SCORES}")
-        if np.ptp(columns[:, j]) == 0.0:
-            raise CannotConclude(f"Score {label!r} of {SCORES} is the same for every canary.")
-    require(key not in labels, f"The id column {key!r} cannot be a score.")
-    return Joined(columns, labels, len(others))
-
-
-def _some(names: Sequence[Name]) -> str:
-    more = ", ..." if len(names) > _SHOWN else ""
-    return ", ".join(repr(n) for n in names[:_SHOWN]) + more
-
-
-def _kinds(made: Plan, names: Sequence[Name]) -> str:
-    """A hint where one side has numbers and the other text."""
-    kinds = {isinstance(n, str) for n in made.ids}, {isinstance(n, str) for n in names}
-    if kinds[0] == kinds[1]:
-        return ""
-    said = ["text" if kind == {True} else "numbers" for kind in kinds]
-    return f" (the plan's ids are {said[0]}, those of the scores {said[1]})"
