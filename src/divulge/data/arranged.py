@@ -34,12 +34,14 @@ def order_of(
     columns: Collection[str],
     last: npt.NDArray[Any] | None = None,
     also: Collection[str] = (),
+    words: Mapping[str, str] | None = None,
 ) -> Rows:
     """The rows by the content of these columns; among equals by ``last``, then by ``also``.
 
     A column among ``also`` matters to equal rows only: it may be a number that follows the order.
+    ``words`` stand for names of columns, where these are not to matter.
     """
-    first = content.keys(frame, columns)
+    first = content.keys(frame, columns, words)
     order = np.argsort(first)  # a sort by two keys is slower: only ties need the others
     found = first[order]
     tied = np.zeros(order.size, dtype=bool)
@@ -47,7 +49,7 @@ def order_of(
     tied[:-1] |= tied[1:]
     if tied.any() and (also or last is not None):
         some = order[tied]
-        by = [content.keys(arranged(frame, some), also)] if also else []
+        by = [content.keys(arranged(frame, some), also, words)] if also else []
         by += [] if last is None else [last[some]]
         order[tied] = some[np.lexsort((*by, first[some]))]
     return order
@@ -71,7 +73,7 @@ def rows_named(rows: Rows, others: Mapping[str, Rows] | None = None) -> Iterator
         found = next((r for words, r in (others or {}).items() if words in message), rows)
 
         def given(match: re.Match[str]) -> str:
-            at = int(match[1])
-            return f"row {int(found[at])}" if at < len(found) else match[0]
+            at = int(match[2])
+            return f"{match[1]} {int(found[at])}" if at < len(found) else match[0]
 
-        raise type(error)(re.sub(r"\brow (\d+)\b", given, message)) from error.__cause__
+        raise type(error)(re.sub(r"\b([Rr]ow) (\d+)\b", given, message)) from error.__cause__

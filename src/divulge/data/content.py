@@ -9,7 +9,7 @@ share a key of 64 bits about once in n^2 / 2^65, which costs nothing but the pla
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,16 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _NAN = np.float64("nan")
 
 
-def keys(table: Any, columns: Collection[str]) -> Keys:
-    """One number per row of a data frame, an Arrow table or a batch of one, from these columns."""
+def keys(table: Any, columns: Collection[str], words: Mapping[str, str] | None = None) -> Keys:
+    """One number per row of a data frame, an Arrow table or a batch of one, from these columns.
+
+    A column counts by its name, or by its word in ``words`` if it has one there.
+    """
+    called = words or {}
     size = len(table) if hasattr(table, "__len__") else table.num_rows
     total = np.zeros(size, dtype=np.uint64)
     for name in set(columns):
-        seed = word(name.encode())
+        seed = word(called.get(name, name).encode())
         at = 0
         for piece in _pieces(table, name):
             total[at : at + len(piece)] += stirred(_codes(piece) + seed)
@@ -35,6 +39,23 @@ def keys(table: Any, columns: Collection[str]) -> Keys:
     for at in range(0, size, AT_ONCE):
         total[at : at + AT_ONCE] = stirred(total[at : at + AT_ONCE])
     return total
+
+
+def columns_by_content(table: Any, columns: Sequence[str]) -> list[str]:
+    """The columns in an order that follows from their content, not from their names or places.
+
+    A column's key is a sum over the rows of its value together with all values of the row, so it
+    is the same in any order of the rows. Equal columns are interchangeable; their names decide.
+    """
+    size = len(table) if hasattr(table, "__len__") else table.num_rows
+    total, single = np.zeros(size, dtype=np.uint64), {}
+    for name in set(columns):
+        single[name] = np.concatenate(
+            [stirred(_codes(piece)) for piece in _pieces(table, name)] or [total]
+        )
+        total += single[name]
+    found = {n: int(stirred(v + stirred(total)).sum(dtype=np.uint64)) for n, v in single.items()}
+    return sorted(found, key=lambda name: (found[name], name))
 
 
 def digest(table: Any, columns: Collection[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals as nw
@@ -16,63 +16,101 @@ from divulge.data.tables import Frame
 from divulge.errors import InputError
 from divulge.types import Array, slices
 
-LEVELS = 20
+HOT_LEVELS = 50
+"""Levels of one category with a column of their own, at most."""
+HOT_RECORDS = 30
+"""A level has a column of its own if it has so many records."""
+FEW_LEVELS = 20
+"""A category with no more levels has a column for each of them."""
+RARE = 5
+"""A level with fewer records than that says nothing that could be learned: it is folded away."""
 COMPONENTS = 50
+"""An embedding (a column of lists) is reduced to so many components."""
+
+Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class Features:
-    """A matrix of standardised columns and their names."""
+    """A matrix of standardised columns and their names, and categories that it does not hold."""
 
     matrix: Array = field(repr=False)
     names: tuple[str, ...]
+    origin: tuple[str, ...] = ()
+    """The column of the table that each column of the matrix comes from."""
+    levels: Codes | None = field(default=None, repr=False)
+    """Of each category with more levels than columns of their own: the level of every record."""
+    categories: tuple[str, ...] = ()
+    """The names of these categories."""
+    folded: tuple[str, ...] = ()
+    """What neither the matrix nor the levels tell, in words."""
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
     def rows(self, index: npt.NDArray[np.integer[Any]]) -> Features:
         """The features of some rows."""
-        return Features(self.matrix[index], self.names)
+        levels = None if self.levels is None else self.levels[index]
+        return replace(self, matrix=self.matrix[index], levels=levels)
+
+    def beside(self, matrix: Array, names: Sequence[str]) -> Features:
+        """With further columns, each its own origin."""
+        own = self.origin or self.names
+        return replace(
+            self,
+            matrix=np.column_stack([self.matrix, matrix]),
+            names=(*self.names, *names),
+            origin=(*own, *names),
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether the matrix alone tells all: no further level of a category, nothing folded."""
+        return not self.categories and not self.folded
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """One column of the table as columns of the matrix."""
+
+    block: Array
+    names: list[str]
+    levels: Codes | None = None
+    folded: str = ""
 
 
 def encode(frame: Frame, columns: Sequence[str], where: str = "the table") -> Features:
-    """Numbers as they are, categories one-hot, embeddings by their principal components.
+    """Numbers as they are, categories one-hot and by their levels, embeddings by components.
 
     A missing number becomes the column's mean and a flag of its own; a missing category is a level.
-    Of a category with many levels the 20 most frequent are kept. Lists of numbers, and sets of
-    more than 50 columns that share a prefix such as ``x_``, are reduced to 50 components.
+    A level with at least 30 records has a column of its own, up to 50 of a category; a category
+    with others also gets the logarithm of its levels' frequencies, and its levels as they are, for
+    models that learn from them. Levels with fewer than 5 records are one. A list of more than 50
+    numbers is reduced to 50 principal components. What is lost is said (``folded``). Nothing
+    depends on a column's name.
     """
-    blocks: list[Array] = []
-    names: list[str] = []
-    for name in columns:
-        block, labels = _encode_column(frame, name, where)
-        blocks.append(block)
-        names.extend(labels)
-    if not blocks:
+    parts = [_encode_column(frame, name, where) for name in columns]
+    if not parts:
         return Features(np.zeros((len(frame), 0)), ())
-    matrix = np.column_stack(blocks)
-    matrix, names = _reduce_wide(matrix, names)
+    matrix = np.column_stack([part.block for part in parts])
+    names = [name for part in parts for name in part.names]
+    origin = [c for c, part in zip(columns, parts, strict=True) for _ in part.names]
     scale = matrix.std(axis=0)
     keep = scale > 1e-12
     matrix = (matrix[:, keep] - matrix[:, keep].mean(axis=0)) / scale[keep]
-    return Features(matrix, tuple(n for n, k in zip(names, keep, strict=True) if k))
+    coded = [(c, part.levels) for c, part in zip(columns, parts, strict=True)]
+    levels = [codes for _, codes in coded if codes is not None]
+    return Features(
+        matrix,
+        tuple(n for n, k in zip(names, keep, strict=True) if k),
+        tuple(n for n, k in zip(origin, keep, strict=True) if k),
+        np.stack(levels, axis=1) if levels else None,
+        tuple(c for c, codes in coded if codes is not None),
+        tuple(part.folded for part in parts if part.folded),
+    )
 
 
-def whole(frame: Frame, columns: Sequence[str], encoded: Features) -> bool:
-    """Whether encoding left nothing out: no rare level of a category, no minor component."""
-    if any(" component " in name for name in encoded.names):
-        return False
-    words = [
-        c
-        for c in columns
-        if not (frame.schema[c].is_numeric() or frame.schema[c].is_temporal())
-        and not isinstance(frame.schema[c], nw.List | nw.Array)
-        and frame.schema[c] != nw.Boolean
-    ]
-    return all(frame[c].n_unique() <= LEVELS for c in words)
-
-
-def _encode_column(frame: Frame, name: str, where: str) -> tuple[Array, list[str]]:
+def _encode_column(frame: Frame, name: str, where: str) -> _Encoded:
     column = frame[name]
     kind = column.dtype
     if int(column.null_count()) == len(column):
@@ -92,7 +130,7 @@ def _encode_column(frame: Frame, name: str, where: str) -> tuple[Array, list[str
     return _category(column.to_list(), name)
 
 
-def _number(values: Array, name: str, where: str) -> tuple[Array, list[str]]:
+def _number(values: Array, name: str, where: str) -> _Encoded:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise InputError(f"Feature {name!r} of {where} is infinite in row {row}.")
@@ -101,50 +139,51 @@ def _number(values: Array, name: str, where: str) -> tuple[Array, list[str]]:
         raise InputError(f"Feature {name!r} of {where} is NaN in every row. Leave it out.")
     tables.require_moderate(values, name, where)
     if not missing.any():
-        return values[:, None], [name]
+        return _Encoded(values[:, None], [name])
     filled = np.where(missing, values[~missing].mean(), values)
-    return np.column_stack([filled, missing]), [name, f"{name} is missing"]
+    return _Encoded(np.column_stack([filled, missing]), [name, f"{name} is missing"])
 
 
-def _category(values: list[object], name: str) -> tuple[Array, list[str]]:
+def _category(values: list[object], name: str) -> _Encoded:
     words = np.array(["(missing)" if v is None else str(v) for v in values])
-    levels, counts = np.unique(words, return_counts=True)
-    frequent = levels[np.argsort(-counts, kind="stable")][:LEVELS]
-    hot = (words[:, None] == frequent[None, :]).astype(float)
-    return hot, [f"{name} = {level}" for level in frequent]
+    levels, codes, counts = np.unique(words, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    frequent = order[counts[order] >= HOT_RECORDS][:HOT_LEVELS]
+    if levels.size <= FEW_LEVELS:
+        frequent = order
+    hot = (codes[:, None] == frequent[None, :]).astype(float)
+    names = [f"{name} = {levels[k]}" for k in frequent]
+    if frequent.size == levels.size:
+        return _Encoded(hot, names)
+    block = np.column_stack([hot, np.log(counts[codes])])
+    rare = counts < RARE
+    place = np.where(rare, 0, np.cumsum(~rare) - (not rare.any()))
+    folded = ""
+    if rare.any():
+        folded = (
+            f"{int(rare.sum()):,} levels of {name!r} with fewer than {RARE} records each "
+            f"({counts[rare].sum() / codes.size:.1%} of the rows) count as one"
+        )
+    coded = place[codes].astype(np.int32)
+    return _Encoded(block, [*names, f"{name}, log frequency"], coded, folded)
 
 
-def _embedding(frame: Frame, name: str, where: str) -> tuple[Array, list[str]]:
+def _embedding(frame: Frame, name: str, where: str) -> _Encoded:
     matrix = tables.lists(frame, name, where)
-    return matrix, [f"{name}[{j}]" for j in range(matrix.shape[1])]
-
-
-def _reduce_wide(matrix: Array, names: list[str]) -> tuple[Array, list[str]]:
-    """Principal components of every group of more than 50 columns with one prefix."""
-    groups: dict[str, list[int]] = {}
-    for j, name in enumerate(names):
-        groups.setdefault(_prefix(name), []).append(j)
-    wide = {g: idx for g, idx in groups.items() if g and len(idx) > COMPONENTS}
-    if not wide:
-        return matrix, names
+    width = matrix.shape[1]
+    if width <= COMPONENTS:
+        return _Encoded(matrix, [f"{name}[{j}]" for j in range(width)])
     from sklearn.decomposition import PCA
 
-    taken = {j for idx in wide.values() for j in idx}
-    rest = [j for j in range(len(names)) if j not in taken]
-    blocks, labels = [matrix[:, rest]], [names[j] for j in rest]
-    for group, idx in wide.items():
-        part = matrix[:, idx]
-        pca = PCA(COMPONENTS, svd_solver="randomized", random_state=0)
-        sample = part if len(part) <= 50_000 else part[:: len(part) // 50_000]
-        blocks.append(pca.fit(sample).transform(part))
-        labels.extend(f"{group} component {k + 1}" for k in range(COMPONENTS))
-    return np.column_stack(blocks), labels
-
-
-def _prefix(name: str) -> str:
-    """``x_`` of ``x_17``, ``e`` of ``e[17]``, empty where there is no number."""
-    stem = name.rstrip("]").rstrip("0123456789")
-    return stem.rstrip("[") if stem != name.rstrip("]") else ""
+    pca = PCA(COMPONENTS, svd_solver="randomized", random_state=0)
+    sample = matrix if len(matrix) <= 50_000 else matrix[:: len(matrix) // 50_000]
+    block = pca.fit(sample).transform(matrix)
+    share = float(pca.explained_variance_ratio_.sum())
+    folded = (
+        f"{name!r}, {width} numbers, is reduced to {COMPONENTS} components ({share:.1%} of its "
+        "variance)"
+    )
+    return _Encoded(block, [f"{name} component {k + 1}" for k in range(COMPONENTS)], None, folded)
 
 
 def duplicates(features: Features, truth: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

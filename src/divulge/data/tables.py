@@ -267,11 +267,14 @@ def lists(frame: Frame, name: str, where: str, *, finite: bool = True) -> Array:
     flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     width = 1
     while pa.types.is_nested(flat.type) and not pa.types.is_struct(flat.type):
-        lengths = pc.unique(pc.list_value_length(flat)).to_pylist()
+        each = pc.list_value_length(flat)
+        lengths = pc.unique(each).to_pylist()
         if len(lengths) != 1 or not lengths[0]:
+            odd = next((k for k, n in enumerate(each.to_pylist()) if n != lengths[0]), 0)
+            row = odd * len(frame) // len(flat)
             raise InputError(
                 f"Every row of {name!r} of {where} must hold a list of the same length. Found "
-                f"lengths {', '.join(map(str, lengths[:4]))}."
+                f"lengths {', '.join(map(str, lengths[:4]))}; see row {row}."
             )
         width *= int(lengths[0])
         flat = flat.flatten()

@@ -16,6 +16,7 @@ from divulge.errors import CannotConclude
 from divulge.proof.prepared import CHECKED, ESTIMATED, HELD_OUT, KNOWN, NO_FEATURES, Prepared
 from divulge.proof.rule import Rule
 from divulge.shift import combine, robust
+from divulge.shift.levels import Codes
 from divulge.shift.sources import Fit, PropensitySource, SimpleLearner
 from divulge.shift.stack import fit_propensity
 from divulge.text.rounding import at_most, short
@@ -126,6 +127,14 @@ def _taught(
     return PropensitySource(fit, heldout=rows), *both, said
 
 
+def _levels(trials: Trials) -> Codes | None:
+    """Of the trials and, below, of held-out records."""
+    if trials.levels is None or trials.heldout is None:
+        return trials.levels
+    assert trials.heldout_levels is not None
+    return np.concatenate([trials.levels, trials.heldout_levels])
+
+
 def _guarded(
     trials: Trials,
     given: Floats,
@@ -151,6 +160,8 @@ def _guarded(
         error=rule.half,
         rng=rng,
         source=taught,
+        levels=_levels(trials),
+        raw=rule.raw,
         progress=progress,
     )
     tail = order[learned:]
@@ -162,7 +173,7 @@ def _guarded(
             f"Only {inside:.1%} of the {tail.size} counted trials overlap, too few to estimate "
             "what the propensities may have missed. More records of both kinds would help."
         )
-    if fitted.allowance > robust.MOST_ALLOWANCE:
+    if fitted.allowance > robust.MOST_ALLOWANCE or (fitted.c_lb or 0.0) > robust.MOST_BLIND:
         raise CannotConclude(_missed_too_much(trials, rule, fitted))
     return Prepared(
         truth=truth,
@@ -211,7 +222,8 @@ def _missed_too_much(trials: Trials, rule: Rule, fitted: robust.Fitted) -> str:
         remedy = "More non-members, or fewer features, would help."
     return (
         f"{whose}: the allowance for missed shift is {at_most(fitted.allowance, 2)} in "
-        f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g} nothing can be concluded. {remedy}"
+        f"log-odds{beaten}. Above {robust.MOST_ALLOWANCE:g}, or {robust.MOST_BLIND:g} proved by a "
+        f"baseline, nothing can be concluded. {remedy}"
     )
 
 

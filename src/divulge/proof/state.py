@@ -8,17 +8,19 @@ from typing import Any
 
 from divulge.bounds.betting import BettingResult
 from divulge.data.features import Features
-from divulge.proof import measures, shown_shift
+from divulge.proof import measures, robustness, shown_shift
 from divulge.proof.controls import NO_CONTROLS, Controls
 from divulge.proof.corrections import Proof
 from divulge.proof.draw import Draw
 from divulge.proof.prepared import Prepared
+from divulge.proof.robustness import ROBUST_ODDS as ROBUST_ODDS
+from divulge.proof.robustness import beaten
+from divulge.proof.robustness import weak_odds as weak_odds
 from divulge.result import Bound, Diagnostics, Result, Verdict, floor_to
 from divulge.result.shared import Blind, NegativeControl, Wealth
 from divulge.shift import sensitivity as sensitivity_
+from divulge.shift.benchmark import LeftOut, strongest
 from divulge.text import rounding
-
-ROBUST_ODDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Context:
     provenance: Mapping[str, Any]
     reads_text: bool = False
     """Whether the model reads a text, which features describe in part only."""
+    checklist: bool = False
+    """Whether a robust finding needs all that ``robustness.py`` lists."""
     counted: Mapping[str, Any] = field(default_factory=dict)
     """More about the trials, and below more diagnostics."""
     diagnostics: Diagnostics = field(default_factory=Diagnostics, repr=False)
@@ -76,8 +80,9 @@ def state(context: Context, proof: Proof, around: Controls = NO_CONTROLS) -> Res
     prepared, control = proof.prepared, around.reference
     pure = headline_epsilon(proof.bounds)
     curve = sensitivity_.sensitivity(pure)
-    verdict = _verdict(context, proof, curve.gamma_star, control)
-    if around.unheard:
+    evidence = _evidence(context, proof, curve.gamma_star, around)
+    verdict = _verdict(context, proof, evidence)
+    if around.unheard and around.unheard not in verdict.reasons:
         verdict = replace(verdict, robust=False, reasons=(*verdict.reasons, around.unheard))
     bounds = proof.bounds + ((around.resampled.bound,) if around.resampled is not None else ())
     if verdict.status == "cannot conclude":  # no verdict rests on them
@@ -96,8 +101,16 @@ def state(context: Context, proof: Proof, around: Controls = NO_CONTROLS) -> Res
         wealth=None if proof.bet is None else wealth(proof.bet),
         bootstrap=None if around.resampled is None else around.resampled.diagnostics,
         blind=blind,
-        negative_control=None if control is None else NegativeControl(epsilon=control),
+        negative_control=None
+        if control is None
+        else NegativeControl(epsilon=control, likeness=around.likeness),
         nuisance=prepared.quality or None,
+        robustness=robustness.requirements(evidence)
+        if context.checklist and verdict.status == "leak"
+        else None,
+        left_out=robustness.benchmark(evidence.left_out),
+        folded=context.features.folded or None,
+        ladder=around.ladder,
     )
     return Result(
         game=context.game,
@@ -133,8 +146,27 @@ def leaking(bounds: Sequence[Bound]) -> list[Bound]:
     return [b for b in bounds if b.headline and floor_to(b.value, 3) > 0.0]
 
 
-def _verdict(context: Context, proof: Proof, gamma_star: float, control: float | None) -> Verdict:
-    found = leaking(proof.bounds)
+def _evidence(
+    context: Context, proof: Proof, gamma_star: float, around: Controls
+) -> robustness.Evidence:
+    """What the requirements of a robust finding are about; features are left out only for it."""
+    features, prepared = context.features, proof.prepared
+    left_out: tuple[LeftOut, ...] = ()
+    if context.checklist and prepared.trim is not None:
+        left_out = strongest(
+            features.matrix,
+            features.origin or features.names,
+            features.levels,
+            features.categories,
+            prepared.truth,
+        )
+    return robustness.Evidence(
+        prepared, gamma_star, around, features.folded, left_out, context.reads_text
+    )
+
+
+def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> Verdict:
+    found, control = leaking(proof.bounds), evidence.around.reference
     sure = rounding.confidence(context.error)
     if not found:
         sentence = nothing_proved(context.error)
@@ -149,7 +181,13 @@ def _verdict(context: Context, proof: Proof, gamma_star: float, control: float |
         return Verdict("cannot conclude", False, sentence, tuple(reasons))
     listed = findings_in_words(found)
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
-    reasons = _reasons(context, proof.prepared, gamma_star, control)
+    if context.checklist:
+        needed = robustness.requirements(evidence)
+        reasons = [r.sentence for r in needed if not r.holds]
+        if context.features.matrix.shape[1] == 0:  # nothing to leave out, and that is said
+            reasons = [r for r in reasons if not r.startswith("No observed feature")]
+    else:
+        reasons = _reasons(context, proof.prepared, evidence.gamma_star, control)
     return Verdict("leak", not reasons, sentence, tuple(reasons))
 
 
@@ -158,17 +196,6 @@ def nothing_proved(error: float) -> str:
     return (
         f"No evidence of a leak: with {rounding.confidence(error)} confidence nothing above zero "
         "could be proved. This is not a proof of privacy."
-    )
-
-
-def weak_odds(gamma_star: float) -> str | None:
-    """Why a finding is fragile if a small unmeasured shift would explain it away."""
-    if gamma_star >= ROBUST_ODDS:
-        return None
-    return (
-        "An unmeasured distribution shift with an odds ratio of "
-        f"{rounding.at_least(gamma_star, 2)} would explain the finding away; robust needs at "
-        f"least {ROBUST_ODDS:g}."
     )
 
 
@@ -186,22 +213,13 @@ def _reasons(
 ) -> list[str]:
     """Why a finding is fragile."""
     reasons = []
-    if context.reads_text and control is None and gamma_star is not None:
-        reasons.append(
-            "Features describe a text only in part, and a model that knows such text better "
-            "than they do looks like one that memorised its members. Give the score of a model "
-            "of such text that never saw the members, as a negative control (--reference-score)."
-        )
     if prepared.c_lb is None:
         reasons.append(prepared.unchecked)
     weak = None if gamma_star is None else weak_odds(gamma_star)
     if weak is not None:
         reasons.append(weak)
     if prepared.c_lb:
-        reasons.append(
-            "A blind baseline, which does not see the model, beats the propensities by "
-            f"{rounding.short(prepared.c_lb)} in log-odds: some distribution shift remains."
-        )
+        reasons.append(beaten(prepared.c_lb))
     if control:
         reasons.append(
             "A reference model that never saw the members shows an epsilon of "

@@ -30,13 +30,16 @@ from divulge.selftest import (
     draws,
     exact,
     guards,
+    hostile,
     leakage,
     lineup,
     nulls,
     populations,
     posteriors,
     real_nonmembers,
+    secret_canaries,
     synthetic,
+    unseen,
 )
 from divulge.selftest.case import Case, Check
 from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
@@ -185,6 +188,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     audits.cases,
     draws.cases,
     guards.cases,
+    hostile.cases,
     attribute.cases,
     populations.cases,
     synthetic.cases,
@@ -192,7 +196,9 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     posteriors.cases,
     dependent.cases,
     canaries.cases,
+    secret_canaries.cases,
     leakage.cases,
     lineup.cases,
+    unseen.cases,
 )
 """Who has rows: one line each."""

@@ -12,7 +12,7 @@ residual that still bears on the bet, and to mu.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,10 @@ from scipy.special import expit, ndtri
 
 from divulge.shift.design import FIT_ROWS, Rows, at_most
 from divulge.shift.groups import fit_kernel
+from divulge.shift.large_families import Slope, decorrelated, products, waves
+from divulge.shift.neighbours import MOST, Near, largest, near_slopes
 from divulge.shift.prognostic import Prognostic, fit_prognostic
+from divulge.shift.score_shapes import SHAPE_MARGIN, SHAPES, explaining, shapes_of
 from divulge.shift.sources import Fit
 from divulge.shift.stack import fit_propensity
 from divulge.shift.terms import relevance
@@ -37,13 +40,14 @@ SECOND_ORDER_MARGIN = 2.0
 """Standard errors of the second-order slope that are charged on top of it."""
 HIGHER_ORDER_MARGIN = 3.0
 """Standard errors from which the slope in a family too large to be fitted is charged, twice."""
+WORLDS_OF, MOST_WORLDS = 2500, 4
+"""So many trials are simulated at least, in several worlds if need be."""
+SHAPED = ("pairs", "pairs_of_signs", "pairs_decorrelated", "waves")
+"""Families that are also tried on the square and the tails of the score."""
 _SHARE = 0.6
 _FEWEST_SIMULATED = 30
 _FEWEST_PAIRED = 200
 _HIGHER_ROWS = 4000
-_WAVES = 6
-_BLOCK = 125
-_LEAST_VARIANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,6 @@ class Nuisances:
 
 
 @dataclass(frozen=True)
-class Slope:
-    """Log-odds of membership per standard deviation of the residual score, with its error."""
-
-    value: float
-    standard_error: float
-
-
-@dataclass(frozen=True)
 class Simulated:
     """The errors of both models in a world where the fitted ones are the truth."""
 
@@ -117,6 +113,9 @@ class Allowance:
     simulated: Simulated
     second_order: Slope
     higher_order: Mapping[str, Slope]
+    near: Sequence[Near] = ()
+    near_slope: float = 0.0
+    """The largest of them that is charged."""
 
     def parts(self) -> dict[str, float]:
         """Plain numbers for the report; those that could not be computed are left out."""
@@ -131,6 +130,10 @@ class Allowance:
         for name, slope in self.higher_order.items():
             numbers[f"slope_{name}"] = slope.value
             numbers[f"slope_{name}_standard_error"] = slope.standard_error
+        if self.near:
+            worst = max(self.near, key=lambda n: abs(n.value) / max(n.standard_error, 1e-12))
+            numbers["slope_near"] = self.near_slope
+            numbers["near_standard_errors"] = abs(worst.value) / max(worst.standard_error, 1e-12)
         return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
 
@@ -155,22 +158,48 @@ def estimate_allowance(
     progress("looking for missed shift")
     second = second_order(nuisances, rng)
     higher = higher_order(nuisances, rng)
-    beyond = [s.value for s in higher.values() if s.value > HIGHER_ORDER_MARGIN * s.standard_error]
+    near = neighbourhood(nuisances, rng)
+    beyond = [charged(name, slope, nuisances.leak) for name, slope in higher.items()]
     margin = SECOND_ORDER_MARGIN * second.standard_error
-    found = max(second.value, 2.0 * max(beyond, default=0.0), 0.0)
+    local = largest(near, nuisances.leak)
+    missed = max(2.0 * max(beyond, default=0.0), local)
+    found = max(second.value, missed, 0.0)
     if nuisances.refit is None and second.value <= HIGHER_ORDER_MARGIN * second.standard_error:
-        found, margin = 2.0 * max(beyond, default=0.0), 0.0
+        found, margin = missed, 0.0
     slope = max(simulated.slope, 0.0) + found + margin
     if bets < FEWEST_BETS or not math.isfinite(slope):
-        return Allowance(math.inf, math.inf, slope, simulated, second, higher)
+        return Allowance(math.inf, math.inf, slope, simulated, second, higher, near, local)
     reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))
     gaussian = 2.0 * float(ndtri(expit(c_lb)))
     return Allowance(
-        reach * slope + c_lb, MU_SCALE * slope + gaussian, slope, simulated, second, higher
+        reach * slope + c_lb, MU_SCALE * slope + gaussian, slope, simulated, second, higher, near
     )
 
 
+def charged(name: str, slope: Slope, leak: float) -> float:
+    """What a family's slope is charged with, beside a leak of this sign: nothing within its error.
+
+    Of the mean only a slope towards higher scores of members counts.
+    """
+    shape = next((s for s in SHAPES[1:] if name.endswith(s.replace(" ", "_"))), None)
+    if shape is None:
+        return slope.value if slope.value > HIGHER_ORDER_MARGIN * slope.standard_error else 0.0
+    size = explaining(slope.value, shape, leak)
+    return size if size > SHAPE_MARGIN * slope.standard_error else 0.0
+
+
 def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
+    """The mean of several simulated worlds where there are few trials, which make one noisy."""
+    count = int(np.clip(WORLDS_OF // max(len(nuisances.records), 1), 1, MOST_WORLDS))
+    worlds = [simulate_once(nuisances, rng) for _ in range(count)]
+    return Simulated(
+        float(np.mean([w.slope for w in worlds])),
+        float(np.mean([w.propensity_error for w in worlds])),
+        float(np.mean([w.prognostic_error for w in worlds])),
+    )
+
+
+def simulate_once(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     """Parametric bootstrap: redraw truths and scores from the fitted models, refit, compare.
 
     The prognostic score keeps the leak's share ``leak pi(x)``, which makes the world harder. Where
@@ -184,7 +213,7 @@ def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:
     _, noise = n.surprises()
     truth = np.where(rng.random(trials) < expit(n.log_odds), 1.0, -1.0)
     score = n.prognostic.mean + n.prognostic.scale * (rng.choice(noise, trials) - noise.mean())
-    prognostic = fit_prognostic(score, n.records, rng, folds=3)
+    prognostic = fit_prognostic(score, n.records, rng, folds=2)
     order = rng.permutation(trials)
     cut = min(int(_SHARE * trials), trials if n.taught is None else n.taught)
     propensity = nuisances.refit(
@@ -226,6 +255,24 @@ def second_order(nuisances: Nuisances, rng: np.random.Generator) -> Slope:
     )
     error = trials * math.sqrt(basis.shape[1] * membership.var() * left.var())
     return Slope(total / unit, error / unit)
+
+
+def neighbourhood(nuisances: Nuisances, rng: np.random.Generator) -> list[Near]:
+    """The same covariance between a record and others near to it (``neighbours.py``)."""
+    n = _chosen(nuisances, MOST, rng)
+    trials = len(n.records)
+    if trials < _FEWEST_PAIRED:
+        return []
+    membership, left = n.surprises()
+    prior = expit(n.log_odds)
+    return near_slopes(
+        n.records.clipped(np.arange(trials)),
+        n.records.levels,
+        membership,
+        left,
+        float((prior * (1.0 - prior)).mean()),
+        rng,
+    )
 
 
 def _chosen(nuisances: Nuisances, most: int, rng: np.random.Generator) -> Nuisances:
@@ -276,11 +323,12 @@ def _orthonormal(columns: Array) -> Array:
 def higher_order(nuisances: Nuisances, rng: np.random.Generator) -> dict[str, Slope]:
     """The same covariance in families too large to be fitted.
 
-    Products of two, three and four columns, and cosines of each column's rank. Without a shared
-    error the sums have mean zero for any columns, but their scale is that of a slope only for
-    independent ones. Real tables are correlated: products are taken of decorrelated columns (of
-    two also as they are, because models err along the dominant directions), and what redundancy is
-    left in a family is divided out.
+    Products of two, three and four columns, of two signs, and cosines of each column's rank.
+    Without a shared error the sums have mean zero for any columns, but their scale is that of a
+    slope only for independent ones. Real tables are correlated: products are taken of decorrelated
+    columns (of two also as they are, because models err along the dominant directions), and what
+    redundancy is left in a family is divided out. Some families are tried on other shapes of the
+    score than its mean.
     """
     n = _chosen(nuisances, _HIGHER_ROWS, rng)
     trials = len(n.records)
@@ -288,87 +336,27 @@ def higher_order(nuisances: Nuisances, rng: np.random.Generator) -> dict[str, Sl
         return {}
     z = np.clip(n.records.clipped(np.arange(trials)), -3.5, 3.5)
     z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), 1e-9)
-    residuals = _paired(n)
-    (plain,) = _products(z, 1, *residuals)
-    pairs, triples, quadruples = _products(_decorrelated(z), 3, *residuals)
-    out = {
+    membership, left, unit = _paired(n)
+    every = np.column_stack([left, left.std() * shapes_of(left, membership)[:, 1:]])
+    signs = np.sign(z - np.median(z, axis=0))
+    signs = (signs - signs.mean(axis=0)) / np.maximum(signs.std(axis=0), 1e-9)
+    plain, side, second, third, fourth = (
+        *products(z, 1, membership, every, unit),
+        *products(signs, 1, membership, every, unit),
+        *products(decorrelated(z), 3, membership, every, unit),
+    )
+    found = {
         "pairs": plain,
-        "pairs_decorrelated": pairs,
-        "triples": triples,
-        "quadruples": quadruples,
+        "pairs_of_signs": side,
+        "pairs_decorrelated": second,
+        "triples": third,
+        "quadruples": fourth,
     }
     if n.records.geometry.continuous.size:
-        out["waves"] = _waves(z[:, n.records.geometry.continuous], *residuals)
+        wavy = z[:, n.records.geometry.continuous]
+        found["waves"] = waves(wavy, membership, every, unit)
+    out = {name: slopes[0] for name, slopes in found.items()}
+    for name in SHAPED:
+        shaped = zip(SHAPES[1:], found.get(name, ())[1:], strict=False)
+        out |= {f"{name}_{shape.replace(' ', '_')}": slope for shape, slope in shaped}
     return out
-
-
-def _products(
-    columns: Array, families: int, membership: Array, left: Array, unit: float
-) -> list[Slope]:
-    """Slopes in the products of two, then three, then four columns.
-
-    The kernel of a family, a sum over all its functions, is an elementary symmetric polynomial of
-    the products of two records' columns. The redundancy of a family is the mean square of its
-    kernel over the mean of its diagonal: 1 if its functions are uncorrelated and of unit variance.
-    """
-    trials = membership.size
-    powers = [columns**k for k in range(1, families + 2)]
-    total, variance, square, diagonal = np.zeros((4, families))
-    for start in range(0, trials, _BLOCK):
-        block = slice(start, min(start + _BLOCK, trials))
-        rows = np.arange(block.start, block.stop)
-        sums = [power[block] @ power.T for power in powers]
-        for j, kernel in enumerate(_symmetric_polynomials(sums)):
-            diagonal[j] += float(kernel[rows - start, rows].sum())
-            kernel[rows - start, rows] = 0.0
-            total[j] += membership[block] @ (kernel @ left)
-            kernel *= kernel
-            square[j] += float(kernel.sum())
-            variance[j] += membership[block] ** 2 @ (kernel @ left**2)
-    redundancy = np.maximum(square / (trials * np.maximum(diagonal, 1e-12)), 1.0)
-    values = total / redundancy / unit
-    errors = np.sqrt(variance) / redundancy / unit
-    return [Slope(float(v), float(e)) for v, e in zip(values, errors, strict=True)]
-
-
-def _symmetric_polynomials(sums: list[Array]) -> Iterator[Array]:
-    """Elementary symmetric polynomials of degree 2, 3, 4 from power sums (Newton's identities)."""
-    square = sums[0] * sums[0]
-    yield (square - sums[1]) / 2.0
-    if len(sums) > 2:
-        yield (sums[0] * (square - 3.0 * sums[1]) + 2.0 * sums[2]) / 6.0
-    if len(sums) > 3:
-        first, second, third, fourth = sums
-        yield (
-            square * (square - 6.0 * second)
-            + 3.0 * second * second
-            + 8.0 * first * third
-            - 6.0 * fourth
-        ) / 24.0
-
-
-def _decorrelated(columns: Array) -> Array:
-    """Uncorrelated columns of unit variance, as near to the given ones as can be (ZCA).
-
-    Directions of hardly any variance are not blown up.
-    """
-    columns = columns - columns.mean(axis=0)
-    columns /= np.maximum(columns.std(axis=0), 1e-9)
-    values, vectors = np.linalg.eigh(columns.T @ columns / columns.shape[0])
-    root = (vectors / np.sqrt(np.maximum(values, _LEAST_VARIANCE))) @ vectors.T
-    return np.asarray(columns @ root)
-
-
-def _waves(columns: Array, membership: Array, left: Array, unit: float) -> Slope:
-    trials = columns.shape[0]
-    rank = (np.argsort(np.argsort(columns, axis=0), axis=0) + 0.5) / trials
-    wave = np.concatenate(
-        [math.sqrt(2.0) * np.cos(math.pi * k * rank) for k in range(1, _WAVES + 1)], axis=1
-    )
-    own = np.einsum("ij,ij->i", wave, wave)
-    total = float((membership @ wave) @ (wave.T @ left)) - float(np.sum(own * membership * left))
-    spread = wave.T @ wave / trials
-    square = float(np.sum(spread * spread))
-    redundancy = max(square / float(np.trace(spread)), 1.0)
-    error = trials * math.sqrt(square * membership.var() * left.var())
-    return Slope(total / redundancy / unit, error / redundancy / unit)

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.special import expit
 
 from divulge.bounds import betting
+from divulge.shift.boosted import boosted_regressor
 from divulge.shift.design import FIT_ROWS, Rows, at_most, encode_bins, quantile_edges
 from divulge.shift.linear import logistic_ridge
-from divulge.shift.prognostic import Prognostic, boosted_regressor
+from divulge.shift.prognostic import Prognostic
 from divulge.types import Array, Index
 
 LEARNERS = ("boosting", "neighbours", "logistic")

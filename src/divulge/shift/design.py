@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from divulge.shift.levels import Codes
 from divulge.shift.terms import CLIP, SAMPLE, Geometry, describe
 from divulge.types import Array, Index
 
@@ -49,6 +50,8 @@ class Rows:
     bins: Bytes = field(repr=False)
     wide: bool
     """Whether some entry is beyond the clip: linear models then get both forms."""
+    levels: Codes | None = field(default=None, repr=False)
+    """Levels of categories that have more of them than columns of their own."""
 
     def __len__(self) -> int:
         return int(self.features.shape[0])
@@ -59,14 +62,15 @@ class Rows:
 
     def some(self, rows: Index) -> Rows:
         """These rows only, described as before."""
-        return Rows(self.features[rows], self.geometry, self.bins[rows], self.wide)
+        levels = None if self.levels is None else self.levels[rows]
+        return Rows(self.features[rows], self.geometry, self.bins[rows], self.wide, levels)
 
 
-def read_records(features: Array, rng: np.random.Generator) -> Rows:
+def read_records(features: Array, rng: np.random.Generator, levels: Codes | None = None) -> Rows:
     """Describe the records from x alone."""
     bins = encode_bins(features, quantile_edges(features))
     wide = bool(max(float(features.max()), -float(features.min())) > CLIP)
-    return Rows(features, describe(features, rng), bins, wide)
+    return Rows(features, describe(features, rng), bins, wide, levels)
 
 
 @dataclass(frozen=True)

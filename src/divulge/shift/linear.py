@@ -12,7 +12,8 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.optimize import nnls
 from scipy.special import expit
 
 from divulge.types import Array
@@ -83,6 +84,16 @@ def ridge(columns: Array, target: Array, weights: Array | None = None) -> Affine
     )
     criterion = np.maximum(loss, 1e-12) / np.maximum(1.0 - freedom / rows, 1e-3) ** 2
     return standard.affine(intercept, vectors @ shrunk[int(np.argmin(criterion))])
+
+
+def non_negative_weights(columns: Array, target: Array) -> Array:
+    """Least squares with weights >= 0, from the normal equations with a trace of ridge."""
+    gram = columns.T @ columns
+    gram[np.diag_indices_from(gram)] += 1e-9 * max(float(np.trace(gram)), 1e-300)
+    root = cholesky(gram, lower=True)
+    right = solve_triangular(root, columns.T @ target, lower=True)
+    weights, _ = nnls(root.T, right, maxiter=1000)
+    return np.asarray(weights, dtype=float)
 
 
 def logistic_ridge(

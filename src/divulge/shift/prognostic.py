@@ -9,34 +9,30 @@ is one half of the double robustness of the audit; the other half is the propens
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import nnls
 from scipy.special import expit
 
+from divulge.shift.boosted import boosted_regressor as boosted_regressor
 from divulge.shift.design import (
-    CHUNK,
     FIT_ROWS,
-    Bytes,
     Design,
     Model,
     Rows,
     View,
     at_most,
+    extended,
 )
 from divulge.shift.groups import fit_clusters, fit_kernel
-from divulge.shift.linear import ridge
+from divulge.shift.levels import without_fold
+from divulge.shift.linear import non_negative_weights, ridge
+from divulge.shift.spread import fit_spread
 from divulge.shift.terms import Terms, relevance, screen, union
 from divulge.types import Array, Index
-from divulge.work.threads import Sized
 
 FOLDS = 4
 LEARNERS = ("linear", "terms", "terms and boosting", "boosting", "terms and kernel")
 _SEED = 17
-_LEAST_SCALE = 1e-6
-_LARGEST_SCALE_RATIO = 1.5
 _UNSCORED = -1
 
 
@@ -55,6 +51,10 @@ class Prognostic:
     """Weight of each feature for the score, in [0, 1]."""
     r2: float
     """Share of the score's variance that x explains, out of fold."""
+    levels: Array = field(repr=False, default_factory=lambda: np.zeros((0, 0)))
+    """Shrunken mean of the score and of its square per category with many levels, out of fold."""
+    log_size: Array = field(repr=False, default_factory=lambda: np.zeros(0))
+    """Predicted logarithm of the size of what is left of the score."""
 
     def some(self, rows: Index) -> Prognostic:
         """These trials only."""
@@ -65,6 +65,8 @@ class Prognostic:
             self.terms,
             self.relevance,
             self.r2,
+            self.levels[rows] if self.levels.size else self.levels,
+            self.log_size[rows] if self.log_size.size else self.log_size,
         )
 
 
@@ -80,42 +82,43 @@ def fit_prognostic(
     fold = np.concatenate([rng.permutation(trials) % folds, np.full(further.size, _UNSCORED)])
     design = Design(records)
     predicted = np.zeros((len(records), len(LEARNERS)))
+    levels = np.zeros((0, 0))
     terms: list[Terms] = []
     for k in range(folds):
         fit_on = at_most(np.flatnonzero(fold[:trials] != k), FIT_ROWS, rng)
+        if records.levels is not None:
+            moments = np.stack([score, (score - score.mean()) ** 2], axis=1)
+            own = without_fold(records.levels, np.arange(trials), moments, fold[:trials], k)
+            design = extended(records, own, np.zeros((len(records), 0)))
+            levels = levels if levels.size else np.zeros(own.shape)
+            levels[fold == k] = own[fold == k]
+            levels[further] += own[further] / folds
         model, selected = _fit_fold(design.view(fit_on), score[fit_on], records, _SEED + k)
         out = np.flatnonzero(fold == k)
         predicted[out] = design.predict([model], out, len(LEARNERS))
         predicted[further] += design.predict([model], further, len(LEARNERS)) / folds
         terms.append(selected)
     centre = float(score.mean())
-    weights = _non_negative_weights(predicted[:trials] - centre, score - centre)
+    weights = non_negative_weights(predicted[:trials] - centre, score - centre)
     mean = centre + (predicted - centre) @ weights
     left = score - mean[:trials]
     half = np.where(fold == _UNSCORED, _UNSCORED, fold % 2)
-    scale = _conditional_scale(left, mean, records, half, rng)
+    spread = fit_spread(left, mean, records, half, rng)
     chosen = at_most(np.arange(trials), FIT_ROWS, rng)
     variance = np.full(chosen.size, mean[:trials].var() + left.var())
     centred = mean[chosen] - mean[:trials].mean()
     weight = relevance(records.clipped(chosen), centred, variance)
     r2 = 1.0 - float(left.var() / max(float(score.var()), np.finfo(float).tiny))
-    return Prognostic(mean, predicted, scale, terms[0], weight, r2)
-
-
-def boosted_regressor(bins: Bytes | Array, target: Array, seed: int, rounds: int = 50) -> Any:
-    """Shallow, shrunk gradient boosting on binned columns."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    model = HistGradientBoostingRegressor(
-        max_iter=rounds,
-        learning_rate=0.12,
-        max_leaf_nodes=8,
-        min_samples_leaf=20,
-        l2_regularization=5.0,
-        early_stopping=False,
-        random_state=seed,
+    return Prognostic(
+        mean,
+        predicted,
+        spread.scale,
+        union(terms[0], spread.terms),
+        weight,
+        r2,
+        levels,
+        spread.log_size,
     )
-    return Sized(model).fit(bins, target)
 
 
 def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model, Terms]:
@@ -160,47 +163,6 @@ def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model
         return np.asarray(np.clip(stacked, lowest, highest))
 
     return predict, terms
-
-
-def _non_negative_weights(columns: Array, target: Array) -> Array:
-    """Least squares with weights >= 0, from the normal equations with a trace of ridge."""
-    gram = columns.T @ columns
-    gram[np.diag_indices_from(gram)] += 1e-9 * max(float(np.trace(gram)), 1e-300)
-    root = cholesky(gram, lower=True)
-    right = solve_triangular(root, columns.T @ target, lower=True)
-    weights, _ = nnls(root.T, right, maxiter=1000)
-    return np.asarray(weights, dtype=float)
-
-
-def _conditional_scale(
-    left: Array, mean: Array, records: Rows, half: Index, rng: np.random.Generator
-) -> Array:
-    """Standard deviation of what is left, given x: ridge of its log size, fitted on the other half.
-
-    Kept within a factor of e^1.5 of its median, so that no record gets an extreme residual.
-    Records without a score get the mean of both fits.
-    """
-    scored = left.size
-    size = max(float(left.std()), _LEAST_SCALE)
-    log_size = np.log(np.abs(left) + 0.05 * size)
-
-    def columns(rows: Index) -> Array:
-        clipped = records.clipped(rows)
-        own = np.stack([mean[rows], mean[rows] ** 2], axis=1)
-        return np.concatenate([own, clipped, records.geometry.radius(clipped)], axis=1)
-
-    out = np.zeros(half.size)
-    for k in (0, 1):
-        fit_on = at_most(np.flatnonzero(half == 1 - k), FIT_ROWS, rng)
-        fit = ridge(columns(fit_on), log_size[fit_on])
-        for rows, share in ((np.flatnonzero(half == k), 1.0), (np.arange(scored, half.size), 0.5)):
-            for start in range(0, rows.size, CHUNK):
-                part = rows[start : start + CHUNK]
-                out[part] += share * fit(columns(part))
-    far = out - np.median(out[:scored])
-    ratio = np.exp(np.clip(far, -_LARGEST_SCALE_RATIO, _LARGEST_SCALE_RATIO))
-    size = float(np.sqrt(np.mean((left / ratio[:scored]) ** 2)))
-    return np.asarray(ratio * max(size, _LEAST_SCALE))
 
 
 def leak_slope(score: Array, prognostic: Prognostic, log_odds: Array, truth: Array) -> float:

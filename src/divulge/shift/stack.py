@@ -18,6 +18,7 @@ from scipy.special import expit
 
 from divulge.shift.design import FIT_ROWS, Model, Rows, View, at_most, extended
 from divulge.shift.groups import fit_clusters, fit_kernel
+from divulge.shift.levels import without_fold
 from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.terms import Geometry, Terms, relevance, screen, union
@@ -60,23 +61,25 @@ def fit_propensity(
 ) -> Propensity:
     """Cross-fit on ``fit_on``, predict ``predict_on``; no other truth is touched."""
     outcome = (truth[fit_on] > 0.0).astype(float)
-    linear = np.column_stack([prognostic.mean, prognostic.learners])
+    told = [prognostic.mean, prognostic.learners, *prognostic.levels.T]
+    linear = np.column_stack([*told, prognostic.log_size] if prognostic.log_size.size else told)
     standard = prognostic.mean - prognostic.mean.mean()
     standard /= float(standard.std()) + 1e-12
     always = np.stack([standard * standard, np.abs(standard)], axis=1)
     design = extended(records, linear, always)
     fold = rng.permutation(fit_on.size) % FOLDS
     fitted = np.zeros((fit_on.size, len(LEARNERS)))
-    models: list[Model] = []
+    predicted = np.zeros((predict_on.size, len(LEARNERS)))
     for k in range(FOLDS):
+        if records.levels is not None:  # rates of revealed trials only
+            rates = without_fold(records.levels, fit_on, outcome[:, None], fold, k)
+            design = extended(records, np.concatenate([linear, rates], axis=1), always)
         train = at_most(np.flatnonzero(fold != k), FIT_ROWS, rng)
         view = design.view(fit_on[train])
-        models.append(
-            _fit_fold(view, outcome[train], records.geometry, prognostic, coin, _SEED + k)
-        )
+        model = _fit_fold(view, outcome[train], records.geometry, prognostic, coin, _SEED + k)
         out = fold == k
-        fitted[out] = design.predict(models[-1:], fit_on[out], len(LEARNERS))
-    predicted = design.predict(models, predict_on, len(LEARNERS))
+        fitted[out] = design.predict([model], fit_on[out], len(LEARNERS))
+        predicted += design.predict([model], predict_on, len(LEARNERS)) / FOLDS
     intercept, weights = stack_log_odds(fitted, outcome)
     own = intercept + fitted @ weights
     share = (outcome.sum() + 0.5) / (outcome.size + 1.0)

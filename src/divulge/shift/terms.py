@@ -112,7 +112,7 @@ class Terms:
 
     univariate: Index
     pairs: Index
-    """Products of two columns, one per row."""
+    """Products of two columns, and of their signs, one per row."""
     directions: Array = field(repr=False)
     """One direction per column: square and size of the projection."""
     triples: Index
@@ -124,6 +124,7 @@ class Terms:
         columns = [
             geometry.univariate(clipped, self.univariate),
             clipped[:, first] * clipped[:, second],
+            np.sign(clipped[:, first]) * np.sign(clipped[:, second]),
             clipped[:, one] * clipped[:, two] * clipped[:, three],
         ]
         if self.directions.shape[1]:

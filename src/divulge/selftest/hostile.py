@@ -1,0 +1,137 @@
+"""Whole membership audits of hostile tables, everything estimated: nothing leaks in any of them.
+
+The table goes the way of a user's: columns by name, encoded, drawn, audited. A claim counts if a
+headline rests on it; "cannot conclude" claims nothing. What a model learned of its population no
+learner of this size finds in the features: there only a control comparable to the target helps, so
+those rows have one. With a control no finding among all kinds may be called robust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from divulge.games.membership.play import membership
+from divulge.proof.controls import Controls
+from divulge.proof.prepared import Prepared
+from divulge.proof.robustness import Evidence, requirements
+from divulge.result import Result
+from divulge.selftest.case import Case, Check
+from divulge.selftest.hostile_tables import KINDS, UNSEEN
+from divulge.shift.benchmark import LeftOut
+
+ROWS = 4000
+SHARE = 0.05
+"""A hundred games in the full form."""
+QUICK = ("category of 60 levels", "300 prototypes", "families of 5")
+WITH_CONTROL = ("population, 60,000 others", "population, waves", "population, parity")
+"""Kinds that nothing but a control finds out."""
+_ROBUST_GAMES = 3
+
+
+def audit(kind: str, rows: int, error: float, rng: np.random.Generator, *, control: bool) -> Result:
+    """One audit of a table of this kind."""
+    drawn = {**KINDS, **UNSEEN}[kind](rows, rng)
+    columns = {**drawn.columns, "member": drawn.truth > 0.0, "score": drawn.score}
+    if control:
+        columns["control"] = drawn.control
+    return membership(
+        columns,
+        score="score",
+        lower_is_member=False,
+        features=list(drawn.columns),
+        reference_score="control" if control else None,
+        corrections=("balanced", "prior"),
+        deltas=(),
+        error=error,
+        seed=int(rng.integers(2**31)),
+    )
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """The largest headline bound of an audit."""
+
+    kind: str
+    rows: int = ROWS
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        control = self.kind in WITH_CONTROL
+        result = audit(self.kind, self.rows, error, rng, control=control)
+        return max((b.value for b in result.headline()), default=0.0)
+
+
+@dataclass(frozen=True)
+class CalledRobust:
+    """How many audits with a comparable control end in a robust finding, a few of every kind."""
+
+    kinds: tuple[str, ...]
+
+    def __call__(self, error: float) -> float:
+        found = 0
+        for place, kind in enumerate(self.kinds):
+            for rng in np.random.default_rng(place).spawn(_ROBUST_GAMES):
+                found += audit(kind, ROWS, error, rng, control=True).verdict.robust
+        return float(found)
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Whether a finding that lacks one thing is called robust all the same."""
+
+    evidence: Evidence
+
+    def __call__(self, error: float) -> float:
+        return float(all(r.holds for r in requirements(self.evidence)))
+
+
+def _lacking() -> Iterator[tuple[str, Evidence]]:
+    one, first = np.ones(1), np.zeros(1, dtype=np.intp)
+    prepared = Prepared(one, one, one, one, 0.0, first, 1, one, one, trim=1.5, c_lb=0.0)
+    control = Controls(reference=0.0, likeness=0.9)
+    whole = Evidence(prepared, 4.0, control, (), (LeftOut("a", 2.0),))
+    yield "no control", replace(whole, around=Controls())
+    yield "a control that knows nothing", replace(whole, around=replace(control, likeness=0.1))
+    yield "folded levels", replace(whole, folded=("some levels",))
+    yield "a stronger observed feature", replace(whole, left_out=(LeftOut("a", 5.0),))
+    yield "a blind baseline that speaks", replace(whole, prepared=replace(prepared, c_lb=0.1))
+
+
+def cases() -> Iterator[Case | Check]:
+    """One row for each kind, and one that no finding among them is robust."""
+    for kind in (*KINDS, *UNSEEN):
+        yield Case(
+            bound="hostile, membership headline",
+            parameter="headline",
+            delta=None,
+            mechanism=f"null, {kind}",
+            setting=f"estimated, {ROWS} rows" + (", control" if kind in WITH_CONTROL else ""),
+            play=Hostile(kind),
+            truth=0.0,
+            quick=kind in QUICK,
+            share=SHARE,
+        )
+    for lacking, evidence in _lacking():
+        yield Check(
+            f"hostile, robust with {lacking}",
+            "robust",
+            None,
+            "null",
+            "the checklist",
+            Needed(evidence),
+            quantity="called robust",
+            limit=0.0,
+        )
+    yield Check(
+        "hostile, membership robust",
+        "robust",
+        None,
+        "null, every kind",
+        f"with a control, {_ROBUST_GAMES} audits each",
+        CalledRobust((*KINDS, *UNSEEN)),
+        quantity="false findings called robust",
+        limit=0.0,
+        quick=False,
+    )

@@ -1,0 +1,159 @@
+"""Local structure that both nuisance models missed: hundreds of small groups, rare levels.
+
+Products, waves and trees with leaves of twenty rows do not see a small group of records with its
+own share of members and its own scores. Its records are each other's neighbours, though: if the
+membership surprise of a record goes with the score surprises of *other* records near to it, both
+models missed the same function of x. Near are the nearest records in standardised columns, those in
+the same leaf of trees grown on one half, and those with the same level of a category; the others'
+surprises always come from the other half, so that no record is compared with itself.
+
+The score enters by its mean, its square and its two tails, each less what a leak alone explains of
+it, and in units of its standard deviation. Given right log-odds every such covariance has mean
+zero, whatever the scores are and however much leaks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from divulge.shift.levels import Codes
+from divulge.shift.score_shapes import SHAPE_MARGIN, SHAPES, explaining, shapes_of
+from divulge.types import Array, Index
+
+NEAREST = (3, 12)
+"""How many neighbours: a family of near-copies, or a small group."""
+MARGIN = 3.0
+"""Standard errors from which a covariance is charged."""
+MOST = 4000
+"""Records that are looked at, at most."""
+_TREES = 12
+_LEAF = 5
+_LEAST_FACTOR, _LARGEST_FACTOR = 2.0, 4.0
+
+
+@dataclass(frozen=True)
+class Near:
+    """The covariance of two surprises in one neighbourhood, as a slope, with its error."""
+
+    where: str
+    shape: str
+    value: float
+    standard_error: float
+    factor: float
+    """One over the share of the shape's variance that neighbours show, between 2 and 4: neighbours
+    are not equal, and show a part of what both models missed."""
+
+    def beyond(self, leak: float) -> float:
+        """What is to be charged beside a leak of this sign: nothing within the error."""
+        margin = MARGIN if self.shape == SHAPES[0] else SHAPE_MARGIN
+        size = explaining(self.value, self.shape, leak)
+        return self.factor * size if size > margin * self.standard_error else 0.0
+
+
+def near_slopes(
+    columns: Array,
+    levels: Codes | None,
+    membership: Array,
+    left: Array,
+    variance: float,
+    rng: np.random.Generator,
+) -> list[Near]:
+    """Every neighbourhood with every shape; the surprises are per record.
+
+    ``columns`` are standardised; ``variance`` is the mean of pi (1 - pi).
+    """
+    shapes = shapes_of(left, membership)
+    halves = _halves(columns, levels, rng)
+    if min(map(len, halves)) < max(NEAREST):
+        return []
+    found: dict[str, Array] = {}
+    for there, here in (halves, halves[::-1]):
+        for name, near in _neighbourhoods(columns, levels, shapes, membership, here, there, rng):
+            found.setdefault(name, np.zeros(shapes.shape))[here] = near
+    out = []
+    for name, near in found.items():
+        products = (membership - membership.mean())[:, None] * (near - near.mean(axis=0))
+        value = products.mean(axis=0) / variance
+        error = products.std(axis=0) / math.sqrt(len(products)) / variance
+        shown = np.maximum((shapes * near).mean(axis=0), 1e-9)
+        factor = np.clip(1.0 / shown, _LEAST_FACTOR, _LARGEST_FACTOR)
+        out += [
+            Near(name, *map_of)
+            for map_of in zip(SHAPES, value.tolist(), error.tolist(), factor.tolist(), strict=True)
+        ]
+    return out
+
+
+def _halves(columns: Array, levels: Codes | None, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Two random halves; equal records, to which a model gives the same score, are in one."""
+    known = columns if levels is None else np.concatenate([columns, levels], axis=1)
+    _, record = np.unique(known, axis=0, return_inverse=True)
+    first = rng.random(int(record.max()) + 1)[record.ravel()] < 0.5
+    return np.flatnonzero(first), np.flatnonzero(~first)
+
+
+def _neighbourhoods(
+    columns: Array,
+    levels: Codes | None,
+    shapes: Array,
+    membership: Array,
+    here: Index,
+    there: Index,
+    rng: np.random.Generator,
+) -> list[tuple[str, Array]]:
+    """For the records here, the mean shapes of their neighbours there."""
+    out = [(f"nearest {k}", near) for k, near in _nearest(columns, shapes, here, there)]
+    out.append(("leaf mates", _leaf_mates(columns, shapes, membership, here, there, rng)))
+    if levels is not None:
+        out += [
+            (f"level of category {j + 1}", _same_level(code, shapes, here, there))
+            for j, code in enumerate(levels.T)
+        ]
+    return out
+
+
+def _nearest(columns: Array, shapes: Array, here: Index, there: Index) -> list[tuple[int, Array]]:
+    from sklearn.neighbors import NearestNeighbors
+
+    most = min(max(NEAREST), there.size)
+    model = NearestNeighbors(n_neighbors=most).fit(columns[there])
+    near = shapes[there][model.kneighbors(columns[here], return_distance=False)]
+    return [(k, near[:, : min(k, most)].mean(axis=1)) for k in NEAREST]
+
+
+def _leaf_mates(
+    columns: Array,
+    shapes: Array,
+    membership: Array,
+    here: Index,
+    there: Index,
+    rng: np.random.Generator,
+) -> Array:
+    """Mean shapes in the leaves of trees that were grown on the records there."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    grown_on = np.column_stack([shapes[there], membership[there] / membership.std()])
+    model = ExtraTreesRegressor(
+        _TREES,
+        min_samples_leaf=_LEAF,
+        max_features=1.0 / 3.0,
+        random_state=int(rng.integers(2**31)),
+        n_jobs=1,
+    ).fit(columns[there].astype(np.float32), grown_on)
+    return np.asarray(model.predict(columns[here].astype(np.float32))[:, : shapes.shape[1]])
+
+
+def _same_level(codes: Codes, shapes: Array, here: Index, there: Index) -> Array:
+    count = int(codes.max(initial=0)) + 1
+    size = np.maximum(np.bincount(codes[there], minlength=count), 1).astype(float)
+    means = [np.bincount(codes[there], s, count) / size for s in shapes[there].T]
+    return np.stack(means, axis=1)[codes[here]]
+
+
+def largest(found: Sequence[Near], leak: float) -> float:
+    """The largest slope beyond its error that could explain a leak of this sign."""
+    return max((n.beyond(leak) for n in found), default=0.0)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from divulge.shift.neighbours import largest, near_slopes
+
+ROWS, GROUPS = 3000, 250
+
+
+def looked(rng, effect, leak=0.0, spread=0.0, levels=False):
+    """Small groups with an effect on membership and on the mean or the spread of the score."""
+    which = rng.integers(GROUPS, size=ROWS)
+    x = 2.0 * rng.standard_normal((GROUPS, 6))[which] + 0.2 * rng.standard_normal((ROWS, 6))
+    moved = effect * rng.standard_normal(GROUPS)[which]
+    member = rng.random(ROWS) < expit(moved)
+    scale = np.exp(spread * moved)
+    left = (0.0 if spread else moved) + leak * member + scale * rng.standard_normal(ROWS)
+    left -= leak * 0.5
+    codes = which.astype(np.int32)[:, None] if levels else None
+    x = rng.standard_normal((ROWS, 6)) if levels else x
+    return near_slopes(x, codes, member - 0.5, left, 0.25, rng)
+
+
+def test_small_groups_that_both_models_missed_are_seen(rng):
+    assert largest(looked(rng, 1.0), 0.0) > 0.5
+
+
+def test_so_are_levels_of_a_category(rng):
+    found = looked(rng, 1.0, levels=True)
+    assert max(found, key=lambda n: n.value / n.standard_error).where == "level of category 1"
+    assert largest(found, 0.0) > 0.5
+
+
+def test_so_is_their_spread(rng):
+    found = {(n.where, n.shape): n for n in looked(rng, 1.0, spread=0.6)}
+    near = found["nearest 3", "square"]
+    assert near.value > 4.0 * near.standard_error
+
+
+@pytest.mark.parametrize("leak", [0.0, 2.0])
+def test_a_leak_alone_is_not_charged(rng, leak):
+    assert largest(looked(rng, 0.0, leak=leak), leak) == 0.0
+
+
+def test_what_works_against_the_leak_does_not_explain_it(rng):
+    found = [n for n in looked(rng, 1.0) if n.shape == "mean"]
+    assert largest(found, 1.0) > 0.5
+    assert largest(found, -1.0) == 0.0
+
+
+def test_equal_records_are_not_each_others_neighbours(rng):
+    """A model gives them one score: what it remembers of one shows in the other."""
+    x = np.repeat(rng.standard_normal((ROWS // 2, 6)), 2, axis=0)
+    member = rng.random(ROWS) < 0.5
+    first = member[::2].repeat(2)
+    left = 1.5 * first + rng.standard_normal(ROWS // 2).repeat(2)
+    assert largest(near_slopes(x, None, member - 0.5, left, 0.25, rng), 1.0) == 0.0
