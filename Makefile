@@ -94,6 +94,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/bounds.py
 	$(BIN)/python benchmarks/membership.py
 	$(BIN)/python benchmarks/attribute.py
+	$(BIN)/python benchmarks/lineup.py
 	$(BIN)/python benchmarks/generators.py
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/posterior.py
@@ -115,6 +116,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/dp_sgd.py --plain
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
+	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/lineup_language.py)
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.

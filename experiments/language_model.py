@@ -1,6 +1,7 @@
 """A language model audited with later text: the naive claim, and what is left of it.
 
-    python experiments/language_model.py [--text FILE] [--out DIR] [--epochs 1 4 12] [--quick]
+    python experiments/language_model.py [--text FILE] [--out DIR] [--epochs 1 4 12] [--seed 0]
+        [--arms ...] [--pages N] [--without-helpers] [--quick]
 
 Public-domain text: Jane Austen's novels as Debian ships them (``make text``). A tokenizer and a
 tiny GPT-2, built from a configuration, are trained on the novel of 1814; that public model is then
@@ -14,10 +15,12 @@ would have for comparison. The same model is audited three times:
   novels. A real shift and no leak: whatever a bound claims above 0 is false.
 
 The target is a directory on disk and is asked by ``divulge.score``; the scores are the loss and the
-ratio to the public model. The features are of the text alone: its words, and what the public model
-says of it. The negative control is a model fine-tuned on the last third: it knows the novels as
-well as the target does, and has seen no record of any audit. Every model and table is kept: a
-second run repeats nothing. Needs the extra ``language``.
+ratio to the public model. Everything else is the audit's own: the features that it makes of the
+text and of the public model, the helpers that it fine-tunes on one part of the members and the
+ladder (``docs/helpers.md``). With ``--pages N`` chunks come and stay away by pages of N, and a page
+is a document: one trial. The negative control is a model fine-tuned on the last third: it knows the
+novels as well as the target does, and has seen no record of any audit. Every model and table is
+kept: a second run repeats nothing. Needs the extra ``language``.
 """
 
 from __future__ import annotations
@@ -37,19 +40,17 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from austen import chapters, novels
-from tiny_models import Run, State, digest, pretrained, revived, state_of, tuned
+from tiny_models import Run, State, pretrained, revived, tuned
 
 from divulge.attacks.table import score
 from divulge.data import tables
 from divulge.data.tables import Frame
 from divulge.errors import DivulgeError
 from divulge.games.membership.play import membership
-from divulge.models import finetune
+from divulge.models import finetune, language
 from divulge.models.chunks import chunks, token_matrix
-from divulge.models.language import LanguageModel
 from divulge.models.source import Source
 from divulge.result import Result, floor_to
-from divulge.types import Array
 from divulge.work.pieces import Pieces
 
 Thirds = npt.NDArray[np.int64]
@@ -75,19 +76,24 @@ class Sizes:
     batch: int = 32
     pretraining: int = 6
     rate: float = 2e-3
-    words: int = 200
-    """Most frequent words, each a column."""
-    topics: int = 32
-    """Columns of a singular value decomposition of all words."""
-    hidden: int = 16
-    """Columns of the public model's embedding."""
     most: int | None = None
     """Chunks per chapter."""
     later: int = 6_000
     """Most chunks of the later novels."""
 
 
-QUICK = Sizes(layers=1, width=64, batch=64, pretraining=1, words=20, topics=4, hidden=4, most=30)
+QUICK = Sizes(layers=1, width=64, batch=64, pretraining=1, most=30)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is audited, and how."""
+
+    arms: tuple[str, ...] = ARMS
+    pages: int = 1
+    """Chunks per page; with more than one, pages are the trials."""
+    helpers: bool = True
+    cache: Path | None = None
 
 
 def records_of(run: Run, books: Any, names: Sequence[str], tokenizer: Any) -> Frame:
@@ -96,41 +102,24 @@ def records_of(run: Run, books: Any, names: Sequence[str], tokenizer: Any) -> Fr
     return chunks(texts, tokenizer, length=run.sizes.length, most=run.sizes.most)
 
 
-def described(run: Run, public: Any, everyone: Frame) -> dict[str, Array]:
-    """What the text alone shows: its words (TF-IDF), and the public model's view of it."""
-    from sklearn.decomposition import PCA, TruncatedSVD
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-
-    s, texts, tokens = run.sizes, everyone["text"].to_list(), token_matrix(everyone)
-
-    def ask() -> dict[str, Array]:
-        answers = LanguageModel(public).ask(tokens)
-        counted = CountVectorizer(max_features=s.words, binary=True).fit_transform(texts)
-        weighed = TfidfVectorizer(sublinear_tf=True, min_df=5).fit_transform(texts)
-        return {
-            "loss": answers.losses,
-            "words": counted.toarray().astype(float),
-            "topics": TruncatedSVD(s.topics, random_state=0).fit_transform(weighed),
-            "hidden": PCA(s.hidden, random_state=0).fit_transform(answers.embeddings),
-        }
-
-    inputs = {"model": digest(state_of(public)), "texts": digest({"tokens": tokens})}
-    inputs |= {name: getattr(s, name) for name in ("words", "topics", "hidden")}
-    kept = run.pieces.arrays("described", inputs, ask)
-    found = {"x_loss": kept["loss"]}
-    for name in ("words", "topics", "hidden"):
-        found |= {f"x_{name}_{j}": column for j, column in enumerate(kept[name].T)}
-    return found
-
-
-def audit(arm: str, table: Frame, third: Thirds) -> Result:
+def audit(arm: str, table: Frame, third: Thirds, public: Path, options: Options) -> Result:
     """One of the three audits of a scored table."""
     first = third == (1 if arm == "never seen" else 0)
     second = third == (1 if arm == "same novels" else LATE)
     rows = np.flatnonzero(first | second)
     shown = table[rows].to_arrow().append_column("member", pa.array(first[rows]))
+    taught = int((third == 0).sum())
     return membership(
-        shown, score=SCORES, features="x_*", text="text", reference_score="control_loss", seed=0
+        shown,
+        score=SCORES,
+        text="text",
+        document="page" if options.pages > 1 else None,
+        reference_score="control_loss",
+        public_model=public,
+        helpers="auto" if options.helpers else "none",
+        training_size=taught if options.helpers else None,
+        cache=options.cache,
+        seed=0,
     )
 
 
@@ -155,7 +144,7 @@ def claims(result: Result) -> tuple[float, float, float]:
     )
 
 
-def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]:
+def run_all(run: Run, path: Path, epochs: Sequence[int], options: Options) -> list[dict[str, Any]]:
     """All stages, and one row per model and arm."""
     books = novels(path)
     public_texts = {k: v for n in PUBLIC for k, v in chapters(books[n], n).items()}
@@ -166,14 +155,17 @@ def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]
     parts[1] = parts[1][np.sort(rng.permutation(len(parts[1]))[: run.sizes.later])]
     everyone = tables.concat(parts)
     third = np.full(len(everyone), LATE)
-    third[: len(parts[0])] = rng.integers(3, size=len(parts[0]))
+    page = pages(everyone, options.pages)
+    drawn = rng.integers(3, size=page.max() + 1)
+    third[: len(parts[0])] = drawn[page[: len(parts[0])]]
     run.say(
         f"{len(parts[0])} chunks of the early novels: {int((third == 0).sum())} for the target, "
         f"{int((third == 1).sum())} held out, {int((third == 2).sum())} for the control; "
         f"{len(parts[1])} of later ones"
     )
-    features = described(run, revived(run, vocabulary, start), everyone)
-    records = pa.table({"text": everyone["text"].to_list(), **features})
+    texts = everyone["text"].to_list()
+    records = pa.table({"text": texts, "page": page})
+    plain = language.load(public).losses(texts)
     states: dict[str, State] = {"target": start, "control": start}
     rows: list[dict[str, Any]] = []
     done = 0
@@ -198,24 +190,37 @@ def run_all(run: Run, path: Path, epochs: Sequence[int]) -> list[dict[str, Any]]
             )
         done = number
         # as the ratio, but by name a loss: small for members
-        beside = scored["control"]["loss"].to_numpy() - features["x_loss"]
+        beside = scored["control"]["loss"].to_numpy() - plain
         table = scored["target"].to_arrow().append_column("control_loss", pa.array(beside))
-        for arm in ARMS:
+        for arm in options.arms:
             run.say(f"auditing the target after {number} epochs: {arm}")
-            rows.append(
-                {"epochs": number, "arm": arm, **found(audit(arm, tables.read(table), third))}
-            )
+            result = audit(arm, tables.read(table), third, public, options)
+            rows.append({"epochs": number, "arm": arm, **found(result)})
+            run.say(f"{rows[-1]}")
     return rows
+
+
+def pages(everyone: Frame, size: int) -> Thirds:
+    """The page of every chunk: so many consecutive ones of a chapter."""
+    names = everyone["document"].to_list()
+    places = np.array(everyone["chunk"].to_list()) // max(size, 1)
+    both = [f"{name} {place}" for name, place in zip(names, places, strict=True)]
+    return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.int64)
 
 
 def found(result: Result) -> dict[str, Any]:
     """What one audit came to."""
     naive, corrected, epsilon = claims(result)
+    ladder = result.diagnostics.ladder
+    adjusted: Any = "-"
+    if ladder is not None:
+        adjusted = "not extrapolable" if not ladder.extrapolable else ladder.adjusted_epsilon
     return {
         "AUC": result.measurements.get("auc", np.nan),
         "naive mu": naive,
         "mu": corrected,
         "epsilon": epsilon,
+        "adjusted": adjusted,
         "control's epsilon": result.measurements.get("negative_control_epsilon", np.nan),
         "verdict": result.verdict.status + (", robust" if result.verdict.robust else ""),
     }
@@ -235,7 +240,7 @@ def show(rows: Sequence[dict[str, Any]], console: Console) -> None:
         table.add_column(heading, justify="right" if heading not in ("arm", "verdict") else "left")
     for row in rows:
         cells = [shown(value) for value in row.values()]
-        table.add_row(*cells, end_section=row["arm"] == ARMS[-1])
+        table.add_row(*cells, end_section=row["arm"] == rows[-1]["arm"])
     console.print(table)
 
 
@@ -246,6 +251,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--out", type=Path, default=Path("out/language_model"))
     options.add_argument("--epochs", type=int, nargs="+", default=[1, 4, 12])
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    options.add_argument("--pages", type=int, default=1, help="chunks per page; 1: no pages")
+    options.add_argument("--without-helpers", action="store_true")
     options.add_argument("--quick", action="store_true", help="a smaller model and less text")
     args = options.parse_args(arguments)
     console = Console(stderr=True)
@@ -253,7 +261,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         QUICK if args.quick else Sizes(), args.seed, Pieces(args.out / "pieces"), args.out, console
     )
     try:
-        show(run_all(run, args.text, sorted(set(args.epochs))), Console(width=100))
+        chosen = Options(
+            tuple(args.arms), args.pages, not args.without_helpers, args.out / "pieces"
+        )
+        show(run_all(run, args.text, sorted(set(args.epochs)), chosen), Console(width=110))
     except DivulgeError as error:
         sys.exit(f"language_model: {error}")
 

@@ -22,7 +22,7 @@ LEVELS = (
     ("curves", "trials", "work"),
     ("bounds", "claims", "exposure", "models"),
     ("attacks", "generators", "mechanisms", "posterior", "shift"),
-    ("crosschecks", "proof"),
+    ("crosschecks", "drawn", "proof"),
     ("games",),
     ("demo", "selftest"),
     ("report",),

@@ -30,26 +30,38 @@ INPUT = (
     *("train", "base", "record", "loss", "add"),
     *("plan", "data", "scores", "members", "nonmembers", "generated", "reference", "gradients"),
     *("heldout", "population", "rows", "columns"),
-    *("truth", "score", "lower_is_member", "features", "label", "text", "protected", "bins"),
+    *("truth", "score", "lower_is_member", "features", "label", "text", "protected", "jointly"),
+    "bins",
     *("target", "proxy", "target_loss", "helper_loss", "propensity", "reference_score"),
-    *("value", "copies"),
+    *("template", "names", "column", "versions", "document", "value", "copies"),
     *("id", "group", "ignore_others", "drop_constant"),
 )
 MODEL = (
-    *("model", "proxy_model", "references", "shadows", "shadow_columns", "attack", "power"),
+    *("model", "proxy_model", "public_model", "references", "shadows", "shadow_columns", "form"),
+    *("attack", "helpers", "learner", "training_size", "power"),
     *("generator", "drop_poor", "draw", "candidates"),
 )
 STATISTICS = (
-    *("combine", "estimator", "calibration", "corrections", "bootstrap"),
+    *("quick", "combine", "estimator", "calibration", "corrections", "bootstrap"),
     *("proxy_exact", "tau", "rule", "gamma"),
     *("correlated", "margins", "strength", "prior", "level", "sampler"),
-    *("count", "strategy", "mechanism", "noise", "averaged", "probability", "rate", "size"),
+    *(
+        "count",
+        "lineup",
+        "strategy",
+        "mechanism",
+        "noise",
+        "averaged",
+        "probability",
+        "rate",
+        "size",
+    ),
     *("covariance", "advantage", "percentile", "fprs", "models", "shadows", "cross_fed", "levels"),
     *("deltas", "error", "repeats", "seed", "seeds"),
 )
 WORK = ("chunk", "n_jobs", "backend", "address", "cache", "cache_key")
 OUTPUT = ("table", "command", "progress")
-LONG = ("membership", "synthetic", "measure", "score", "lineup")
+LONG = ("membership", "synthetic", "measure", "score", "lineup", "audit")
 """Functions with work that processes can share."""
 
 

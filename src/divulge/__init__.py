@@ -38,7 +38,7 @@ _NAMES = {
 }
 """Where each public name lives. ``canaries`` is a module: that game has two steps."""
 _ROOMS = (
-    *("attacks", "bounds", "claims", "curves", "data", "errors", "exposure", "games"),
+    *("attacks", "bounds", "claims", "curves", "data", "drawn", "errors", "exposure", "games"),
     *("generators", "mechanisms", "models", "posterior", "proof", "report", "result"),
     *("selftest", "shift", "trials", "work"),
 )

@@ -28,10 +28,13 @@ class Trials:
     """Prior log-odds of +1, known by design or vouched for."""
     features: Array | None = field(default=None, repr=False)
     """What the record shows."""
+    levels: npt.NDArray[np.int32] | None = field(default=None, repr=False)
+    """Levels of categories that the features do not hold, one column each."""
     coin: float = 0.0
     """Log-odds of the coin that chose between the two pools."""
     heldout: tuple[Array, Array] | None = field(default=None, repr=False)
     """Features and truths of further records, on which propensities are fitted."""
+    heldout_levels: npt.NDArray[np.int32] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_scores(self.score)
@@ -70,6 +73,7 @@ class Trials:
             truth=self.truth[keep],
             log_odds=None if self.log_odds is None else self.log_odds[keep],
             features=None if self.features is None else self.features[keep],
+            levels=None if self.levels is None else self.levels[keep],
         )
 
 

@@ -23,9 +23,6 @@ TINY = language_model.Sizes(
     width=16,
     batch=64,
     pretraining=1,
-    words=3,
-    topics=2,
-    hidden=2,
     later=150,
 )
 

@@ -243,3 +243,23 @@ def test_leakage_and_retraining():
         }
     )
     assert told(retraining(counts)) == told(retraining(shuffled(counts)))
+
+
+def test_names_and_order_of_columns_do_not_matter():
+    """Categories of many levels, too; a name is shown, and that is all."""
+    rng = np.random.default_rng(4)
+    table = TABLE.assign(town=rng.choice([f"town {k}" for k in range(60)], len(TABLE)))
+    names = ["x_0", "x_1", "x_2", "gap", "kind", "town"]
+    renamed = {name: f"column {7 * k % 6}" for k, name in enumerate(names)}
+    given = told(membership(table, score="loss", features=names))
+    turned = told(membership(table[table.columns[::-1]], score="loss", features=names[::-1]))
+    other = told(
+        membership(table.rename(columns=renamed), score="loss", features=list(renamed.values()))
+    )
+    assert given == turned
+    for found in (given, other):
+        for named in ("balance", "left_out", "folded"):
+            found["diagnostics"].pop(named, None)
+        found["verdict"].pop("reasons")
+        found["diagnostics"].pop("robustness", None)
+    assert given == other

@@ -1,4 +1,4 @@
-"""The example of docs/text.md runs as it stands."""
+"""The examples with language models in docs run as they stand."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     exec(compile(code, "docs/text.md", "exec"), {"__name__": "__main__"})
     members, generated = (float(line.split()[0]) for line in capsys.readouterr().out.splitlines())
     assert members < generated
+
+
+def test_the_line_up_of_hashes_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "lineup.md").read_text()
+    (code,) = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "docs/lineup.md", "exec"), {"__name__": "__main__"})
+    assert "LEAK" in capsys.readouterr().out

@@ -132,7 +132,8 @@ def test_numbers_equal_the_json(browser: Browser, pages: dict[str, Path]) -> Non
     )
     assert all(closed)  # other bounds than the headline ones are shown on request
     shown = browser.evaluate(
-        """[...document.querySelectorAll('table.cards tbody tr')].map(row =>
+        """[...document.querySelectorAll('table.cards tbody tr')]
+            .filter(row => row.querySelector('[data-label="at least"]')).map(row =>
             [row.querySelector('bdi'), ...row.querySelectorAll('[data-label]')]
                 .map(cell => cell.innerText))"""
     )
@@ -182,13 +183,13 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
         ("calibration", ["model", "predicted", "observed", "records"]),
         ("log-loss", ["model", "log-loss"]),
         ("tau", ["bound on", "tau", "at least"]),
-        ("replays-epsilon", ["replays"]),
+        ("replays-mu", ["draws"]),
     ],
 )
 def test_hovering_tells(
     browser: Browser, pages: dict[str, Path], chart: str, words: list[str]
 ) -> None:
-    of_values = chart in ("calibration", "log-loss", "tau", "replays-epsilon")
+    of_values = chart in ("calibration", "log-loss", "tau", "replays-mu")
     browser.open(pages["values" if of_values else "hostile"])
     x, y = browser.evaluate(
         f"""(() => {{

@@ -45,7 +45,7 @@ def hostile_page() -> str:
 @pytest.mark.parametrize(("game", "section"), SECTIONS)
 def test_charts_from_their_records_and_none_without(game: str, section: Section) -> None:
     for panel in section.panels:
-        drawing = panel.draw(sample(game).diagnostics)
+        drawing = panel.draw(sample(game, section.key).diagnostics)
         assert drawing is not None
         specification = drawing.to_dict()
         assert specification["width"] == "container"
@@ -74,7 +74,8 @@ def test_every_game_is_shown_in_its_own_words(game: str) -> None:
     known = [*(s.title for s in drawn), *(shown.checks[k][0] for k in tables)]
     assert page.texts("h3") == known  # nothing is shown without a heading of its own
     charted = [a for tag, a, _ in page.elements if tag == "div" and a.get("class") == "chart"]
-    assert [a["id"] for a in charted] == [f"chart-{p.name}" for s in drawn for p in s.panels]
+    panels = [p for s in drawn for p in s.panels if p.draw(result.diagnostics) is not None]
+    assert [a["id"] for a in charted] == [f"chart-{p.name}" for p in panels]
     assert all(a["aria-label"] for a in charted)
     names = page.texts("th", scope="row")
     for key in (*result.measurements, *result.trials):
@@ -127,7 +128,7 @@ def test_the_worst_features_are_shown() -> None:
 
 @pytest.mark.parametrize(("game", "section"), SECTIONS)
 def test_names_are_values_and_never_code(game: str, section: Section) -> None:
-    shown = hostile(game).diagnostics
+    shown = hostile(game, section.key).diagnostics
 
     def words(part: Any, inside: str = "") -> None:
         if isinstance(part, dict):
@@ -214,7 +215,9 @@ def test_the_page_says_what_it_rests_on(leak_page: str) -> None:
     page = Page(leak_page)
     assert page.texts("h1") == ["Membership audit"]
     assert result.verdict.sentence in page.texts("p")
-    assert {"leak", "robust"} <= set(page.texts("span"))
+    assert {"leak", "robust" if result.verdict.robust else "fragile"} <= set(page.texts("span"))
+    for requirement in result.diagnostics.robustness:  # the checklist
+        assert {requirement.name, requirement.sentence} <= set(page.texts("td") + page.texts("th"))
     for reason in result.verdict.reasons:
         assert reason in page.texts("li")
     for assumption in {a for b in result.bounds for a in b.assumptions}:

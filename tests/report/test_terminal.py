@@ -41,17 +41,17 @@ def test_the_standing_is_said_once_or_in_a_column(capsys: pytest.CaptureFixture[
     assert f"proved: {STANDINGS['proved']} estimated:" in said
 
 
-def test_attribute_has_the_last_word_on_its_replays() -> None:
+def test_attribute_has_the_last_word_on_its_draws() -> None:
     given = sample("attribute")
     held = given.diagnostics.repetitions
     assert held is not None
     last = " ".join(result_text(given, 300).splitlines()[-2:])
     assert "these trials carry no information." in last
-    assert f"{held.count} replays of the coin flips combined: epsilon at least" in last
+    assert f"{held.count} draws combined: " in last
     silent = replace(held, combined_epsilon=None, combined_mu=float("nan"))
     other = replace(given, diagnostics=replace(given.diagnostics, repetitions=silent))
     assert "combined:" not in result_text(other, 300)
-    assert "replays" not in result_text(sample("membership"))
+    assert "draws combined" not in result_text(sample("membership"))
 
 
 def test_synthetic_says_its_figures_once() -> None:

@@ -14,6 +14,10 @@ def short(rng, count):
     return ["1"]
 
 
+def few(rng, count):
+    return [str(n) for n in rng.integers(0, 9, count)]
+
+
 def numbers(rng, count):
     return list(range(count))
 

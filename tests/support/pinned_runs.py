@@ -75,6 +75,11 @@ RUNS = (
     _run("attribute-proxy", f"{_LABELS} --seed 2 --delta 1e-6 --delta 1e-3"),
     _run("attribute-tau", f"{_LABELS} --tau 0.05 --repeats 5"),
     _run("attribute-published", f"{_LABELS} --proxy-exact --attack published --power 3"),
+    _run("attribute-coins", f"{_LABELS} --proxy-exact --form published --repeats 5"),
+    _run(
+        "attribute-several",
+        "attribute labels.csv --protected age,x_0 --label y --features x_*,age --model asked:aged",
+    ),
     _run("attribute-blind", f"{_LABELS} --proxy none_ --repeats 5"),
     _run("attribute-heldout", f"{_LABELS} --heldout labels_out.csv --repeats 5"),
     _run(

@@ -40,6 +40,15 @@ def command(
     features: options.Features = "",
     label: Annotated[str | None, options.data(help="Column that the model predicts.")] = None,
     text: Annotated[str | None, options.data(help="Text column that the model reads.")] = None,
+    helper_loss: Annotated[
+        str,
+        options.data(
+            help=(
+                "Columns with losses of helpers that never saw an audited record, comma-separated; "
+                "patterns such as helper_loss* too."
+            )
+        ),
+    ] = "",
     propensity: Annotated[
         str | None, options.data(help="Column with known probabilities of membership.")
     ] = None,
@@ -47,16 +56,53 @@ def command(
         str | None,
         options.data(help="Negative control: score of a model that never saw the members."),
     ] = None,
+    document: Annotated[
+        str | None,
+        options.data(help="Column that names each record's document: documents are the trials."),
+    ] = None,
     model: opening.MaybePlace = None,
+    public_model: Annotated[
+        Path | None,
+        options.model(
+            help="Folder of a public language model: features of texts, and their helpers."
+        ),
+    ] = None,
     attack: Annotated[
         str | None,
         options.model(
             help="Attacks on the model, comma-separated (see divulge attacks). Default: loss."
         ),
     ] = None,
+    helpers: Annotated[
+        str,
+        options.model(
+            help=(
+                "Train helpers on one part of the members and audit the other: auto, a number of "
+                "at least 3, or none."
+            )
+        ),
+    ] = "none",
+    learner: Annotated[
+        str,
+        options.model(
+            help="What helpers are: auto, clone (of the model), boosting, forest or network."
+        ),
+    ] = "auto",
+    training_size: Annotated[
+        int | None,
+        options.model(
+            help="Number of such records that the target learned from, for the ladder of helpers."
+        ),
+    ] = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
+    quick: Annotated[
+        bool,
+        options.statistics(
+            "--quick", help="With features: few rows and one simple learner; never robust."
+        ),
+    ] = False,
     combine: Annotated[
         str,
         options.statistics(
@@ -114,7 +160,7 @@ def command(
 
     output.check(
         (output.result_file(out), output.page(report)),
-        (data, members, nonmembers, heldout, model),
+        (data, members, nonmembers, heldout, model, public_model),
         claim=claim,
         overwrite=overwrite,
     )
@@ -131,10 +177,17 @@ def command(
             features=output.words(features),
             label=label,
             text=text,
+            helper_loss=output.words(helper_loss),
             propensity=propensity,
             reference_score=reference_score,
+            document=document,
             model=model and opening.source(model, trust, allow_pickle, with_),
+            public_model=public_model,
             attack=None if attack is None else output.words(attack),
+            helpers=helpers,
+            learner=learner,
+            training_size=training_size,
+            quick=quick,
             combine=combine,
             estimator=estimator,
             calibration=calibration,

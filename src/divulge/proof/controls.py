@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from divulge.bounds import recursion
 from divulge.bounds.statement import HONEST_GUESSES
@@ -17,6 +18,7 @@ from divulge.proof.prepared import Prepared
 from divulge.proof.prove import prove
 from divulge.proof.rule import Rule
 from divulge.result import Bound
+from divulge.result.of_helpers import LadderRecord
 from divulge.result.shared import Bootstrap
 from divulge.shift import conditional, propensity
 from divulge.trials import Trials
@@ -147,7 +149,11 @@ class Controls:
     """What the same audit proves of a model that never saw the members; None: not tried."""
     unheard: str = ""
     """Why such a model could not be tried, if so."""
+    likeness: float | None = None
+    """Rank correlation of its score with the target's among non-members."""
     resampled: Resampled | None = None
+    ladder: LadderRecord | None = None
+    """What population knowledge may explain, by helpers in the role of the target."""
 
 
 NO_CONTROLS = Controls()
@@ -163,6 +169,17 @@ def negative_control(
     again = replace(trials, score=reference)
     only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
     try:
-        return Controls(reference=prove(again, only, rng).bounds[0].value)
+        found = prove(again, only, rng).bounds[0].value
+        return Controls(reference=found, likeness=_likeness(trials, reference))
     except CannotConclude as reason:
         return Controls(unheard=f"The negative control could not be run. {reason}")
+
+
+def _likeness(trials: Trials, reference: Array) -> float:
+    """Rank correlation of the two scores where neither model saw the record: among non-members."""
+    outside = trials.truth < 0
+    target = trials.columns[outside].astype(float).mean(axis=1)
+    ranks = [rankdata(score) for score in (target, reference[outside])]
+    if any(np.ptp(r) == 0.0 for r in ranks):
+        return 0.0
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

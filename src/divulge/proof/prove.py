@@ -10,11 +10,13 @@ from typing import overload
 import numpy as np
 
 from divulge.bounds import several_draws
+from divulge.proof import published, values
 from divulge.proof.adjust import adjust
-from divulge.proof.alternatives import Alternatives, Replayed, replayed, stated
 from divulge.proof.corrections import Proof, correct
 from divulge.proof.lineup import LineUp, LineUpProof, lined_up
+from divulge.proof.published import CoinProof, Coins
 from divulge.proof.rule import Rule
+from divulge.proof.values import ValueProof, Values
 from divulge.trials import Trials
 from divulge.types import Progress
 
@@ -27,8 +29,14 @@ def prove(
 
 @overload
 def prove(
-    trials: Alternatives, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
-) -> Replayed: ...
+    trials: Values, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> ValueProof: ...
+
+
+@overload
+def prove(
+    trials: Coins, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+) -> CoinProof: ...
 
 
 @overload
@@ -38,24 +46,27 @@ def prove(
 
 
 def prove(
-    trials: Trials | Alternatives | LineUp,
+    trials: Trials | Values | Coins | LineUp,
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Proof | Replayed | LineUpProof:
+) -> Proof | ValueProof | CoinProof | LineUpProof:
     """What the scores prove beyond what the records give away; CannotConclude where nothing can.
 
     Shift is taken into account (``adjust.py``), then every correction states its bounds
     (``corrections.py``). Whatever is learned, chosen and drawn at random follows from the trials,
-    the rule and the generator. With several alternatives a coin chooses between the own one and
-    one that is drawn, as often as the rule says (``alternatives.py``). Of line-ups the true value
-    itself is bet on and guessed (``lineup.py``).
+    the rule and the generator. A value that records keep to themselves is bet on itself, and
+    guessed in pairs (``values.py``), or shown by coins as published (``published.py``). Of line-ups
+    the true value itself is bet on and guessed (``lineup.py``).
     """
     if isinstance(trials, LineUp):
         return lined_up(trials, rule, rng, progress)
-    if isinstance(trials, Alternatives):
-        proof = replayed(trials, rule, rng, progress)
-        return replace(proof, bounds=stated(proof))
+    if isinstance(trials, Values):
+        proof = values.bet_and_pair(trials, rule, rng, progress)
+        return replace(proof, bounds=values.stated(proof))
+    if isinstance(trials, Coins):
+        flipped = published.flip_coins(trials, rule, rng, progress)
+        return replace(flipped, bounds=published.stated(flipped))
     prepared = adjust(trials, rule, rng, progress)
     tell = None if progress is None else partial(progress, "bets")
     if progress is not None:

@@ -34,6 +34,8 @@ class Rule:
     """Replays of the coin flips over fixed records, combined."""
     tau: float | None = None
     """How far a proxy may be from the truth in total variation, where that is vouched for."""
+    raw: bool = False
+    """No blind baseline and no allowance: the finding before them, which proves nothing."""
 
     @property
     def half(self) -> float:

@@ -55,8 +55,11 @@ class Lines:
         self.done, self.total = 0, 0
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Note how far the work is, and say it if it is time."""
+        """Note how far the work is, and say it if it is time; a total of 0 is a remark."""
         now = self.clock()
+        if total == 0:
+            self._say(now, one_line(stage))
+            return
         if total != self.total or done < self.done or self.stage is None:
             self.since = now  # another count: the estimate starts from here
         new = stage != self.stage
@@ -112,6 +115,9 @@ def stages(first: str = "reading") -> Iterator[Advance]:
 
         def advance(stage: str, done: int, total: int) -> None:
             nonlocal now
+            if total == 0:  # a remark, which stays
+                shown.console.print(escape(one_line(stage)))
+                return
             if stage != now:  # another stage has a rate of its own
                 now = stage
                 shown.reset(task, description=escape(stage))

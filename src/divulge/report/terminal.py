@@ -20,8 +20,10 @@ from divulge.text import rounding
 def parameter_name(bound: Bound) -> str:
     """``mu``, or ``epsilon at delta 1e-05``."""
     if bound.delta is None:
-        return bound.parameter
-    return f"{bound.parameter} at delta {rounding.exact(bound.delta)}"
+        name = bound.parameter
+    else:
+        name = f"{bound.parameter} at delta {rounding.exact(bound.delta)}"
+    return name if bound.of is None else f"{name} of {bound.of!r}"
 
 
 def value_text(value: float, digits: int = 3) -> str:

@@ -82,6 +82,16 @@ CHECKS = {
         "The same audit on a reference model, which was not trained on the members. Anything "
         "above 0 is an error of the audit.",
     ),
+    "robustness": (
+        "What does a robust finding need, and what of it holds?",
+        "All of it must hold. What fails stands among the reasons of the verdict.",
+    ),
+    "left_out": (
+        "How much do observed features matter?",
+        "By which factor the odds of membership change, per standard deviation, if a feature is "
+        "left out. A hidden feature as strong as the first would have to be ruled out by Gamma*.",
+    ),
+    "folded": ("What of the features was not seen?", ""),
     "duplicates": ("Are there records in both groups?", ""),
     "draw": ("How were the trials drawn?", ""),
     "nuisance": ("How good are the nuisance models?", ""),
@@ -103,9 +113,9 @@ LABELS = {
     "auc_of_residual_score": "AUC of the score without what the record alone explains",
     "auc": "AUC, the area under the ROC curve (0.5 is guessing)",
     "c_lb": "given away by the record alone (c, at least)",
-    "combination": "how the replays are combined",
-    "combined_epsilon": "epsilon from all replays combined (at least)",
-    "combined_mu": "mu from all replays combined (at least)",
+    "combination": "how the draws are combined",
+    "combined_epsilon": "epsilon from all draws combined (at least)",
+    "combined_mu": "mu from all draws combined (at least)",
     "corrected_log_loss": "log-loss of the corrected proxy",
     "c_plus_epsilon_lb": "given away by record and model together (c + epsilon, at least)",
     "epsilon_tilde": "epsilon less what the record alone gives away (a measurement, not a bound)",
@@ -125,10 +135,9 @@ LABELS = {
     "pool_nonmembers": "non-members in the pool",
     "point": "value without resampling",
     "proxy_log_loss": "log-loss of the proxy",
-    "repetitions_epsilon_mean": "mean of the bounds on epsilon over replays of the coin flips; "
+    "repetitions_epsilon_mean": "mean of the bounds on epsilon over draws of the coins; "
     "not a bound",
-    "repetitions_epsilon_sd": "standard deviation of the bounds on epsilon over replays of the "
-    "coin flips",
+    "repetitions_epsilon_sd": "standard deviation of the bounds on epsilon over draws of the coins",
     "error_of_each_alone": "error of each draw alone",
     "of_each_seed": "of each seed",
     "shown": "seed of the charts and measurements",

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from divulge.result import of_generated, of_leakage, of_lineup, of_posterior, of_values, shared
+from divulge.result import (
+    of_generated,
+    of_helpers,
+    of_leakage,
+    of_lineup,
+    of_posterior,
+    of_values,
+    shared,
+)
 from divulge.result.form import Count, Number, Record, Share
 
 
@@ -23,10 +31,17 @@ class Diagnostics(Record):
     blind: shared.Blind | None = None
     negative_control: shared.NegativeControl | None = None
     nuisance: shared.Nuisance | None = None
+    robustness: tuple[shared.Requirement, ...] | None = None
+    left_out: tuple[shared.LeftOutRecord, ...] | None = None
+    folded: tuple[str, ...] | None = None
     draw: shared.DrawRecord | None = None
     duplicates: shared.Duplicates | None = None
     subset: shared.SubsetRecord | None = None
     seeds: shared.Seeds | None = None
+    helpers: of_helpers.HelpersRecord | None = None
+    ladder: of_helpers.LadderRecord | None = None
+    text: of_helpers.TextRecord | None = None
+    documents: of_helpers.DocumentsRecord | None = None
     comparison: tuple[shared.Compared, ...] | None = None
     plan: shared.PlanRecord | None = None
     proxy: of_values.Proxy | None = None
@@ -55,6 +70,8 @@ class Diagnostics(Record):
     covariance: of_leakage.Distances | None = None
     normality: tuple[of_leakage.NotNormal, ...] | None = None
     ranks: of_lineup.Ranks | None = None
+    columns: tuple[of_values.Audited, ...] | None = None
+    planted: of_lineup.PlantedRecord | None = None
     other: Mapping[str, Any] = field(default_factory=dict)
 
 

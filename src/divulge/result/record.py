@@ -55,6 +55,8 @@ class Bound(Record):
     """Whether the verdict rests on this bound, decided before any truth was looked at."""
     standing: Annotated[str, OneOf(STANDINGS)] = "estimated"
     """One of STANDINGS: the smallest claim, unless whoever made the bound says more."""
+    of: str | None = None
+    """What the bound is about, where one result is about several things."""
 
     _always: ClassVar[tuple[str, ...]] = ("correction", "delta", "headline", "standing")
 

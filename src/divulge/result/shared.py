@@ -151,11 +151,30 @@ class NegativeControl(Record):
     """The same audit where nothing can leak."""
 
     epsilon: Number = None
+    likeness: Number = None
+    """Rank correlation with the target's score among non-members."""
     status: str | None = None
     negative_control_epsilon: Number = None
     negative_control_sight: Number = None
     direct_epsilon: Number = None
     direct_status: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement(Record):
+    """One thing that a robust finding needs, and whether it holds."""
+
+    name: str
+    holds: bool
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOutRecord(Record):
+    """By which factor the odds of membership change if a feature is left out."""
+
+    feature: str
+    odds_ratio: Number
 
 
 @dataclass(frozen=True, kw_only=True)

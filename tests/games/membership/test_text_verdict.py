@@ -12,10 +12,12 @@ import divulge
 def table():
     rng = np.random.default_rng(0)
     member = rng.random(3000) < 0.5
+    hard = rng.normal(size=3000)
     return {
         "member": member,
-        "loss": rng.normal(size=3000) - 2.0 * member,
-        "control_loss": rng.normal(size=3000),
+        "loss": hard + 0.5 * rng.normal(size=3000) - 2.0 * member,
+        "control_loss": hard + 0.5 * rng.normal(size=3000),
+        "noise": rng.normal(size=3000),
         "words": rng.normal(size=3000),
         "text": [f"text {i}" for i in range(3000)],
     }
@@ -23,7 +25,8 @@ def table():
 
 def test_without_a_control_it_is_fragile(table):
     plain = divulge.membership(table, score="loss", features=["words"])
-    assert plain.verdict.robust
+    assert not plain.verdict.robust
+    assert any("There is no control" in reason for reason in plain.verdict.reasons)
     about_text = divulge.membership(table, score="loss", features=["words"], text="text")
     assert about_text.verdict.status == "leak"
     assert not about_text.verdict.robust
@@ -33,7 +36,18 @@ def test_without_a_control_it_is_fragile(table):
 
 def test_a_control_that_finds_nothing_makes_it_robust(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
-    assert divulge.membership(table, reference_score="control_loss", **given).verdict.robust
+    found = divulge.membership(table, reference_score="control_loss", **given)
+    assert found.verdict.robust, found.verdict.reasons
+    assert all(r.holds for r in found.diagnostics.robustness)
+    assert found.diagnostics.negative_control.likeness > 0.6
+
+
+def test_a_control_that_knows_nothing_supports_nothing(table):
+    given = {"score": "loss", "features": ["words"], "text": "text"}
+    found = divulge.membership(table, reference_score="noise", lower_is_member=True, **given)
+    assert found.verdict.status == "leak"
+    assert not found.verdict.robust
+    assert any("not comparable to the target" in reason for reason in found.verdict.reasons)
 
 
 def test_a_control_that_finds_the_same_takes_the_finding_away(table):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,23 @@ from scipy.special import logit
 
 from divulge.data.features import duplicates
 from divulge.errors import CannotConclude, require
-from divulge.games.membership import findings
-from divulge.games.membership.read import Pools, read_pools
+from divulge.games.membership import exchange, findings, first_look
+from divulge.games.membership.lessons import Wishes
+from divulge.games.membership.pools import Pools
+from divulge.games.membership.read import read_pools
 from divulge.games.public import provenance as provenance_of
 from divulge.games.public import public
 from divulge.proof import controls, state
 from divulge.proof import seeds as seeds_
 from divulge.proof.controls import NO_CONTROLS
+from divulge.proof.corrections import Proof
 from divulge.proof.draw import draw
+from divulge.proof.parts import PARTS, error_of_each, exchanged
 from divulge.proof.prove import prove
 from divulge.proof.rule import CORRECTIONS, DELTAS, Rule
 from divulge.result import Diagnostics, Result
 from divulge.trials import Trials
-from divulge.types import Progress
+from divulge.types import Array, Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
@@ -52,10 +57,17 @@ def membership(
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    helper_loss: str | Sequence[str] = (),
     propensity: str | None = None,
     reference_score: str | None = None,
+    document: str | None = None,
     model: Any = None,
+    public_model: Any = None,
     attack: str | Sequence[str] | None = None,
+    helpers: str | int = "none",
+    learner: str = "auto",
+    training_size: int | None = None,
+    quick: bool = False,
     combine: str = "scores",
     estimator: str = "auto",
     calibration: str = "platt",
@@ -82,6 +94,14 @@ def membership(
     of texts reads. ``features`` are what the record alone shows, and what the correction for shift
     is fitted on; ``propensity`` names a column with known probabilities of membership instead.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
+    A ``text`` becomes features of its own where none are named, or beside those named with the
+    folder of a ``public_model``. ``document`` names the document of each record: then documents are
+    the trials. ``helpers`` (``"auto"``, a number of at least three, ``"none"``) trains small models
+    of the target's task on one part of the members and audits the other with their mean loss as a
+    feature, both ways: ``learner`` says which (``"auto"``, ``"clone"``, ``"boosting"``,
+    ``"forest"``, ``"network"``; for a text the public model, fine-tuned). ``helper_loss`` names
+    columns with such losses instead. ``training_size`` says how many records of that kind the
+    target learned from, for the ladder. ``quick`` uses few rows and one simple learner.
     ``combine="learned"`` makes one score of all scores and features, by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
     control). A path may also be a folder of Parquet files. At most ``rows`` rows are used, chosen
@@ -93,6 +113,9 @@ def membership(
     ``address`` (``divulge.work.Engine``), and cached in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
+    wanted = Wishes.of(helpers, learner, helper_loss, public_model, document, training_size)
+    if quick:
+        estimator, rows = first_look.LEARNER, min(rows or first_look.ROWS, first_look.ROWS)
     rule = Rule(
         tuple(deltas), error, tuple(corrections), estimator, calibration, combine, seeds
     ).checked()
@@ -118,10 +141,11 @@ def membership(
         propensity=propensity,
         reference_score=reference_score,
         heldout=heldout,
-        rows=rows,
+        rows=rows if not quick or features or text else None,
         seed=seed,
+        wanted=wanted,
     )
-    return audit_pools(
+    result = audit_pools(
         pools,
         rule,
         seed=seed,
@@ -131,6 +155,7 @@ def membership(
         command=command,
         progress=progress,
     )
+    return first_look.hurried(result) if quick and pools.features.names else result
 
 
 @single
@@ -153,28 +178,46 @@ def audit_pools(
     seeds = rule.seeds
     about = {"seeds": seeds} if seeds > 1 else {}
     provenance = provenance_of(command, seed, pools.inputs, pools.model, **about)
+    first_look.tell(pools, progress)
+    keep = pieces or Pieces()
+    views, own, helped = [pools], rule, None
+    if pools.lessons is not None:
+        tell = None if progress is None else partial(progress, "helpers")
+        helped = exchange.teach(
+            pools, pools.helpers, seed, engine=engine, pieces=keep, progress=tell
+        )
+        views = [exchange.view(pools, helped, k) for k in range(PARTS)]
+        own = replace(rule, error=error_of_each(rule.error))
     kept: list[seeds_.OneDraw | None] = []
     first, failed = None, None
     for k in range(seeds):
-        rng = np.random.default_rng(seed + k)
-        context, trials = _drawn(pools, rule, rng, provenance)
-        try:
-            proof = prove(trials, rule, rng, seeds_.told(progress, k, seeds))
-        except CannotConclude as reason:
-            failed = failed or state.no_conclusion(context, str(reason))
+        proofs: list[Proof | None] = []
+        concluded = None
+        for place, view in enumerate(views):
+            rng = np.random.default_rng(seed + k if helped is None else [seed + k, place])
+            context, trials, reference = _drawn(view, rule, rng, provenance, helped)
+            told = seeds_.told(progress, k * len(views) + place, seeds * len(views))
+            try:
+                proofs.append(prove(trials, own, rng, told))
+            except CannotConclude as reason:
+                failed = failed or state.no_conclusion(context, str(reason))
+                proofs.append(None)
+                continue
+            concluded = concluded or (context, trials, reference, rng)
+        proof = proofs[0] if helped is None else exchanged(proofs, rule.error)
+        if proof is None or concluded is None:
             kept.append(None)
             continue
         kept.append(seeds_.OneDraw.of(seed + k, proof))
-        first = first or (context, trials, proof, rng)
+        first = first or (*concluded, proof)
     if first is None or not seeds_.concludes(kept):
         assert failed is not None
         return failed
-    context, trials, proof, rng = first
+    context, trials, reference, rng, proof = first
     if seeds > 1:
         proof = seeds_.combined(kept, proof, rule.error)
     around = NO_CONTROLS
-    if pools.reference is not None:
-        reference = pools.reference[context.drawn.rows]
+    if reference is not None:
         around = controls.negative_control(trials, reference, rule, rng)
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = controls.published(
@@ -184,11 +227,17 @@ def audit_pools(
             resamples=bootstrap,
             rng=rng,
             engine=engine,
-            pieces=pieces or Pieces(),
+            pieces=keep,
             progress=progress,
         )
         around = replace(around, resampled=resampled)
-    result = state.state(context, proof, around)
+    if helped is not None:
+        tell = None if progress is None else partial(progress, "ladder")
+        climbed = exchange.climbed(
+            pools, helped, proof.bounds, rule, seed, engine=engine, progress=tell
+        )
+        around = replace(around, ladder=climbed)
+    result = findings.beside(state.state(context, proof, around))
     if seeds == 1:
         return result
     among = seeds_.spread(kept, proof.bounds, seed, rule.error)
@@ -196,9 +245,13 @@ def audit_pools(
 
 
 def _drawn(
-    pools: Pools, rule: Rule, rng: np.random.Generator, provenance: Mapping[str, Any]
-) -> tuple[state.Context, Trials]:
-    """The trials of one seed, and what is known of them before the audit."""
+    pools: Pools,
+    rule: Rule,
+    rng: np.random.Generator,
+    provenance: Mapping[str, Any],
+    helped: exchange.Helped | None,
+) -> tuple[state.Context, Trials, Array | None]:
+    """The trials of one seed, what is known of them before the audit, and a control's scores."""
     drawn = draw(pools.truth, rng)
     features = pools.features.rows(drawn.rows)
     sizes = int((pools.truth > 0).sum()), int((pools.truth < 0).sum())
@@ -219,10 +272,14 @@ def _drawn(
         error=rule.error,
         provenance=provenance,
         reads_text=pools.text and pools.propensity is None,
+        checklist=True,
         counted={} if subset is None else subset.counted(),
         diagnostics=Diagnostics(
             duplicates=findings.duplicates(same, pools.rows),
             subset=None if subset is None else subset.described(),
+            helpers=pools.given if helped is None else helped.record,
+            text=pools.texts,
+            documents=pools.documents,
         ),
     )
     trials = Trials(
@@ -230,7 +287,10 @@ def _drawn(
         truth=drawn.truth,
         log_odds=known,
         features=features.matrix,
+        levels=features.levels,
         coin=drawn.log_odds,
         heldout=pools.heldout,
+        heldout_levels=pools.heldout_levels,
     )
-    return context, trials
+    reference = None if pools.reference is None else pools.reference[drawn.rows]
+    return context, trials, reference

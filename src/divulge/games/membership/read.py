@@ -9,7 +9,7 @@ a truth is looked at. Rows stand in the order of their content (``data/arranged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,41 +18,23 @@ import numpy.typing as npt
 from divulge.attacks import scoring
 from divulge.data import stored, subset, tables
 from divulge.data.arranged import arranged, order_of, rows_named
-from divulge.data.features import Features, encode
+from divulge.data.content import columns_by_content
+from divulge.data.features import Codes, Features, encode
 from divulge.data.given import Given, look_at, read_table
 from divulge.errors import CannotConclude, InputError, require
+from divulge.games.membership import lessons
 from divulge.games.membership.findings import Subset
+from divulge.games.membership.pools import Pools
 from divulge.games.membership.same_records import refuse_same_table, refuse_shared_records
 from divulge.models.handed import described, handed
 from divulge.models.source import Source
+from divulge.shift import texts
 from divulge.trials import check_both_kinds, check_scores
-from divulge.types import Array, Floats
+from divulge.types import Array
 
 AT_MOST = 60_000_000
 """Numbers that are used by default: rows x (feature columns + PER_ROW)."""
 PER_ROW = 10
-
-
-@dataclass(frozen=True)
-class Pools:
-    """One entry per row."""
-
-    truth: npt.NDArray[Any] = field(repr=False)
-    score: Floats = field(repr=False)
-    features: Features
-    reference: Array | None = field(repr=False)
-    propensity: Array | None = field(repr=False)
-    score_names: tuple[str, ...]
-    inputs: tuple[dict[str, str], ...]
-    heldout: tuple[Array, Array] | None = field(default=None, repr=False)
-    """Features and truths of records that serve the propensity only."""
-    subset: Subset | None = None
-    text: bool = False
-    """Whether the model reads a text."""
-    rows: npt.NDArray[Any] | None = field(default=None, repr=False)
-    """Where each row stands in the user's table (with features); two tables count as one."""
-    model: Mapping[str, str] | None = None
-    """What a result says of the model that was asked."""
 
 
 def read_pools(
@@ -73,6 +55,7 @@ def read_pools(
     text: str | None = None,
     rows: int | None = None,
     seed: int = 0,
+    wanted: lessons.Wishes = lessons.NOTHING,
 ) -> Pools:
     """Read and check the tables; every error says what is wrong and where."""
     given = [source is not None for source in (table, members, nonmembers)]
@@ -104,8 +87,15 @@ def read_pools(
     finite = [c for c in (reference_score, propensity) if c is not None]
     if model is None:
         finite += tables.expand(shared, scoring.score_columns(score), where)
+    helper_loss = tables.expand(shared, list(wanted.helper_loss), where)
+    finite += helper_loss
     tables.require_columns(shared, finite, where)
-    used = [*single, *finite, *names]
+    seen = lessons.recognise(sources[0], shared.columns, names, text, finite, asked=model)
+    names = list(seen.features)
+    teaching = label if wanted.helpers and seen.text is None else None
+    further = [c for c in (seen.text, teaching, wanted.document) if c is not None]
+    tables.require_columns(shared, further, where)
+    used = [*single, *finite, *names, *further]
     plan = _Plan(
         columns=tuple(shared.columns if model is not None else dict.fromkeys(used)),
         truth=None if apart else truth,
@@ -113,10 +103,14 @@ def read_pools(
         features=tuple(names),
         seed=seed,
     )
-    fitting = AT_MOST // (len(names) + PER_ROW) if names else None
+    width = len(names) + (0 if seen.text is None else texts.COLUMNS)
+    fitting = AT_MOST // (width + PER_ROW) if width else None
     frame, truths, numbers, total = _read(sources, plan, fitting if rows is None else rows)
     check_both_kinds(truths, "the input" if apart else repr(truth))
-    order = order_of(frame, names or plan.record, truths, plan.record if names else ())
+    by_content = columns_by_content(frame, names)  # a model is shown them in the order given
+    words = _words(by_content)
+    by = names or ([] if seen.text is None else [seen.text])
+    order = order_of(frame, by or plan.record, truths, plan.record if by else (), words)
     frame, truths = arranged(frame, order), truths[order]
     numbers = order if numbers is None else numbers[order]
     with rows_named(numbers):
@@ -126,7 +120,7 @@ def read_pools(
             model=model,
             attack=attack,
             label=label,
-            text=text,
+            text=seen.text,
             features=names,
             lower_is_member=lower_is_member,
             where=where,
@@ -146,16 +140,21 @@ def read_pools(
             inside = bool(np.all((known > 0.0) & (known < 1.0)))
             require(inside, f"Column {propensity!r} of {where} must lie strictly in (0, 1).")
         aside = None if heldout is None else read_table("the held-out table", heldout)
-        encoded, held = _encoded(frame, names, where, aside, truth)
+        taught = [] if teaching is None else [teaching]
+        described_by = list(dict.fromkeys([*by_content, *taught]))
+        encoded, held, held_levels = _encoded(frame, described_by, where, aside, truth, words)
+        encoded, of_text = lessons.text_features(frame, seen, wanted, encoded, where)
+        encoded, given_helpers = lessons.with_given(encoded, frame, helper_loss, where)
+        lessons.refuse_heldout(held, of_text, given_helpers)
         refuse_shared_records(encoded, scores, truths, where)
     source = handed(model)
     if isinstance(source, Source):
         inputs.append(source.described())
+    if wanted.public_model is not None:
+        inputs.append(lessons.shown_model(wanted.public_model))
     if aside is not None:
         inputs.append(aside.fingerprint("held-out records"))
-    del frame
-    stored.release()
-    return Pools(
+    pools = Pools(
         truth=truths,
         score=scores,
         features=encoded,
@@ -164,11 +163,22 @@ def read_pools(
         score_names=score_names,
         inputs=tuple(inputs),
         heldout=held,
+        heldout_levels=held_levels,
         subset=None if len(truths) == total else Subset(len(truths), total),
-        text=text is not None,
-        rows=numbers if names else None,
+        text=seen.about_text,
+        rows=numbers if encoded.names else None,
         model=None if model is None else described(model),
+        given=given_helpers,
+        texts=of_text,
     )
+    with rows_named(numbers):
+        pools = lessons.with_lessons(
+            pools, frame, seen, wanted, label=label, features=names, model=model, where=where
+        )
+        pools = lessons.by_documents(pools, frame, wanted.document)
+    del frame
+    stored.release()
+    return pools
 
 
 @dataclass(frozen=True)
@@ -303,20 +313,32 @@ class _Check:
             raise InputError(f"{message} in row {row}. Remove or repair such rows.")
 
 
+def _words(features: Sequence[str]) -> dict[str, str]:
+    """Features by their places, so that a draw does not depend on what they are called."""
+    return {name: f"feature {k}" for k, name in enumerate(features)}
+
+
 def _encoded(
-    frame: tables.Frame, names: Sequence[str], where: str, heldout: Given | None, truth: str
-) -> tuple[Features, tuple[Array, Array] | None]:
+    frame: tables.Frame,
+    names: Sequence[str],
+    where: str,
+    heldout: Given | None,
+    truth: str,
+    words: Mapping[str, str],
+) -> tuple[Features, tuple[Array, Array] | None, Codes | None]:
     """Features of the pools, and of held-out records if any, encoded together."""
     if heldout is None:
-        return encode(frame, names, where), None
+        return encode(frame, names, where), None, None
     require(len(names) > 0, "Held-out records are used to fit the propensity: name the features.")
     further = heldout.frame
     tables.require_columns(further, [truth, *names], heldout.where)
     truths = tables.truths(further, truth, heldout.where).astype(float)
-    order = order_of(further, names, truths)
+    order = order_of(further, names, truths, words=words)
     further, truths = arranged(further, order), truths[order]
     check_both_kinds(truths, heldout.where)
     both, _ = tables.stack(frame.select(*names), further.select(*names))
     encoded = encode(both, names, where)
-    pools = Features(encoded.matrix[: len(frame)], encoded.names)
-    return pools, (encoded.matrix[len(frame) :], truths)
+    own = np.arange(len(encoded)) < len(frame)
+    further_ones = encoded.rows(np.flatnonzero(~own))
+    pools = encoded.rows(np.flatnonzero(own))
+    return pools, (further_ones.matrix, truths), further_ones.levels

@@ -11,8 +11,11 @@ from divulge.attacks import scoring
 from divulge.data.tables import Frame
 from divulge.errors import require
 from divulge.models import base
+from divulge.models.untrained import same_kind
 from divulge.types import Array
 from divulge.work.threads import Sized
+
+__all__ = ["Teach", "same_kind"]
 
 _LEAST_HIT = 1e-3
 """Probabilities below this count as this: a forest's zeros are no certainty."""
@@ -44,23 +47,3 @@ class Teach:
         at = np.array([place.get(v, -1) for v in self.played[label].to_list()])
         hit = np.where(at >= 0, p[np.arange(at.size), at], 0.0)
         return {"loss": -np.log(np.clip(hit, _LEAST_HIT, 1.0))}
-
-
-def same_kind(model: Any, seed: int) -> tuple[Any, str]:
-    """An untrained copy of the target where scikit-learn can make one, else boosting."""
-    from sklearn.base import BaseEstimator, clone
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    seed %= 2**32  # as scikit-learn has it
-    if isinstance(model, BaseEstimator):
-        copy = clone(model)
-        seeds = {k: seed for k in copy.get_params() if k.split("__")[-1] == "random_state"}
-        try:
-            check_is_fitted(copy)  # a frozen part stays fitted: it would be its own helper
-        except NotFittedError:
-            return copy.set_params(**seeds), f"untrained copy of {type(model).__name__}"
-        except TypeError:
-            pass
-    return HistGradientBoostingClassifier(random_state=seed), "HistGradientBoostingClassifier"

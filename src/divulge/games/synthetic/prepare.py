@@ -18,7 +18,7 @@ import numpy as np
 from divulge.attacks import scoring
 from divulge.data import tables
 from divulge.data.arranged import Rows, arranged, order_of
-from divulge.data.features import encode, whole
+from divulge.data.features import encode
 from divulge.data.tables import Frame
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games.synthetic.contest import Seen, least_records
@@ -253,7 +253,7 @@ def gather(
         taught=int(taught.size),
         helper=name,
         generator="given" if generated is not None else generator.name if generator else "none",
-        complete=model is not None and whole(played, columns.record, encoded),
+        complete=model is not None and encoded.whole,
     )
 
 
