@@ -19,6 +19,7 @@ from rich.table import Table
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier
 
+from divulge.bounds.betting import bet
 from divulge.data.features import Features
 from divulge.games.attribute.play import audit_records
 from divulge.games.attribute.read import Records
@@ -52,11 +53,25 @@ def _bounds(result: Result, published: bool) -> tuple[float, float, float]:
     return named["epsilon", 0.0], named["mu", None], named["epsilon", 1e-5]
 
 
+def bets_on_coins(given: Records, seed: int, error: float = 0.025) -> float:
+    """Epsilon by bets on fair coins between the own value and one drawn from the exact proxy.
+
+    The audit before values were bet on themselves, with one flip per record.
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.arange(given.codes.size)
+    drawn = (rng.random((rows.size, 1)) > np.cumsum(given.proxy, axis=1)).sum(axis=1)
+    true = rng.random(rows.size) < 0.5
+    shown = np.where(true, given.codes, np.minimum(drawn, given.proxy.shape[1] - 1))
+    score = (given.log_target - given.log_proxy)[rows, shown]
+    return bet(score, np.where(true, 1.0, -1.0), error=error, rng=rng).epsilon
+
+
 def power(size: int = 10_000, games: int = 5) -> None:
     """Mean bounds with an exact proxy: bets and pairs beside the published game, in one run."""
     title = f"randomised response, {size} records, exact proxy, error 0.05 in all; mean of {games}"
     table = Table(title=title)
-    names = ("classes", "epsilon", "epsilon at 0", "published", "ratio")
+    names = ("classes", "epsilon", "epsilon at 0", "bets on coins", "published", "ratio")
     for name in (*names, "epsilon at 1e-5", "published", "ratio", "mu", "published"):
         table.add_column(name, justify="right")
     for kind, classes, epsilon in itertools.product(
@@ -70,7 +85,8 @@ def power(size: int = 10_000, games: int = 5) -> None:
             for seed in range(games)
         ]
         ours, theirs = (np.mean([_bounds(r, p) for r in found], axis=0) for p in (False, True))
-        cells = [f"{v:.2f}" for v in (ours[0], theirs[0], ours[0] / theirs[0])]
+        coins = np.mean([bets_on_coins(records(labels, size, s), s) for s in range(games)])
+        cells = [f"{v:.2f}" for v in (ours[0], coins, theirs[0], ours[0] / theirs[0])]
         cells += [f"{v:.2f}" for v in (ours[2], theirs[2], ours[2] / theirs[2])]
         cells += [f"{v:.2f}" for v in (ours[1], theirs[1])]
         table.add_row(f"{classes}, {kind}", f"{epsilon:g}", *cells)

@@ -203,8 +203,8 @@ def summary(found: Sequence[float], limit: float) -> Row:
     }
 
 
-def bet_rows(case: Case, seed: int, repetitions: int, how: str) -> Iterator[Row]:
-    """Epsilon at delta 0 by ``divulge.games.attribute.play``, from all replays together.
+def bet_rows(case: Case, seed: int, how: str) -> Iterator[Row]:
+    """Epsilon at delta 0 by ``divulge.games.attribute.play``: bets on the labels themselves.
 
     Half of the error of an audit goes to the bet: 0.1 gives it 0.05, and the default 0.025.
     """
@@ -223,9 +223,7 @@ def bet_rows(case: Case, seed: int, repetitions: int, how: str) -> Iterator[Row]
         options["proxy_exact"] = True
         ways += [(LIKELIHOOD_RATIO, ERROR), (PUBLISHED, 2.0 * ERROR)]
     for score, error in ways:
-        result = audit_records(
-            records, Rule((), error, repetitions=repetitions), ValueAttack(score), **options
-        )
+        result = audit_records(records, Rule((), error), ValueAttack(score), **options)
         correction = "prior" if how == CORRECTED else "none"  # no headline if it stays undecided
         (bound,) = (
             b for b in result.bounds if b.method == "betting" and b.correction == correction
@@ -249,12 +247,12 @@ def figures_2_and_3(classes: int, epsilons: Sequence[float], setting: Setting) -
                 case = Case(given.codes, given.x, target, proxy, epsilon)
                 how = "vouched" if name == TRUTH else "at its word"
                 seed = int(rng.integers(2**31))
-                rows = [*bet_rows(case, seed, times, how)]
+                rows = [*bet_rows(case, seed, how)]
                 if dataset == 0:
                     rows += published_rows(case, SHARES, times, rng, sweep=name == TRUTH)
                     rows += noisy_label_rows(case, given.truth, times)
                 if name == LOGISTIC and setting.correct and epsilon in SLOW[classes]:
-                    rows += bet_rows(case, seed, times, CORRECTED)
+                    rows += bet_rows(case, seed, CORRECTED)
                 where = {"figure": "2 and 3", "classes": classes, "epsilon": epsilon}
                 yield from ({**where, "proxy": name, "dataset": dataset, **r} for r in rows)
 
@@ -279,7 +277,7 @@ def figure_4(epsilon: float, setting: Setting) -> Iterator[Row]:
             case = Case(given.codes, given.x, target, shifted_proxy(given.truth, tau), epsilon)
             rows = [*published_rows(case, SHIFT_SHARES, times, rng, tau=tau, sweep=null)]
             if setting.correct and tau in SLOW_TAUS:
-                rows += bet_rows(case, int(rng.integers(2**31)), times, CORRECTED)
+                rows += bet_rows(case, int(rng.integers(2**31)), CORRECTED)
             where = {"figure": "4", "classes": 2, "epsilon": epsilon, "proxy": SHIFTED}
             yield from ({**where, "tau": tau, "dataset": dataset, **r} for r in rows)
 

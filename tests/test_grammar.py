@@ -33,7 +33,7 @@ INPUT = (
     *("truth", "score", "lower_is_member", "features", "label", "text", "protected", "jointly"),
     "bins",
     *("target", "proxy", "target_loss", "helper_loss", "propensity", "reference_score"),
-    *("template", "names", "column", "versions", "document", "value", "copies"),
+    *("template", "names", "column", "versions", "document", "value", "unit", "copies"),
     *("id", "group", "ignore_others", "drop_constant"),
 )
 MODEL = (

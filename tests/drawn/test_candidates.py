@@ -83,7 +83,7 @@ def test_the_value_is_found_by_its_form(rng):
 def test_texts_that_share_a_value_are_one_trial(rng):
     data = letters(20, copies=3)
     quoted = {"text": f"FW: {data['key'][0].upper()} and more", "key": None, "n": 99}
-    plain = {"text": f"again {data['key'][3]}", "key": None, "n": 99}
+    plain = {"text": f"again {data['key'][3]}, {data['key'][3]}", "key": None, "n": 99}
     data = pd.concat([data, pd.DataFrame([quoted, plain])], ignore_index=True)
     found = line_ups(data, HEX, rng, text="text", value="key", candidates=4)
     assert len(found) == 20
@@ -94,6 +94,24 @@ def test_texts_that_share_a_value_are_one_trial(rng):
     assert scores[0].tolist() == [3.0, 0.0, 0.0, 0.0]  # summed over its texts
     assert not scores[1:].any()
     assert copies is found.copies
+
+
+def test_a_true_value_that_stands_once_more_in_its_text_is_void(rng):
+    """As a draw that stands there is: to leave out only those would point at the others."""
+    data = letters(40)
+    data.loc[5, "text"] += f" Its number is 00{data['key'][5]}00."
+    found = line_ups(data, HEX, rng, text="text", value="key", candidates=4)
+    assert found.void == 1
+    assert 5 not in [int(rows[0]) for rows in found.rows]
+
+
+def test_values_of_an_own_recipe_that_repeat_need_a_unit(rng):
+    recipe = parse("own_recipes:plates")
+    data = pd.DataFrame({"word": recipe.draw(40, rng), "n": range(40)})
+    data.loc[7, "word"] = data.loc[3, "word"]
+    with pytest.raises(InputError, match="Rows 3 and 7 hold the same value"):
+        line_ups(data, recipe, rng, value="word", candidates=4)
+    assert len(line_ups(data, recipe, rng, value="word", unit="n", candidates=4)) > 20
 
 
 def test_a_text_with_two_values_shows_neither(rng):

@@ -8,30 +8,31 @@ import pytest
 from divulge.games.attribute import audit_records
 from divulge.proof.rule import Rule
 from divulge.selftest.populations import Population
-from divulge.shift.strangers import BINS, compare, likeness, widened
+from divulge.shift.strangers import compare, likeness, widened
 from divulge.shift.value_prior import Edges
 
 
 def test_a_target_that_speaks_of_strangers_alike_may_know_all():
     rng = np.random.default_rng(0)
-    found = compare(rng.random(1000), rng.random(500))
-    assert found.shares.size == BINS
+    found = compare(rng.random(1000), rng.random(500), 0.05)
+    assert found.shares.size == 8  # five, the last of them halved three times
     assert np.all(found.shares > 0.9)
+    assert found.strong == pytest.approx(0.99, abs=0.01)
     assert np.array_equal(found.share(np.array([0.0, 2.0])), found.shares[[0, -1]])
 
 
 def test_the_share_is_an_upper_limit_that_shrinks_with_held_out_records():
     rng = np.random.default_rng(1)
     own = 2.0 + rng.random(1000)
-    few, many = (compare(own, rng.random(n)).shares[-1] for n in (400, 10_000))
-    assert 0.0 < many < few < 0.1  # no stranger is spoken of so
+    few, many = (compare(own, rng.random(n), 0.05).shares[-1] for n in (400, 10_000))
+    assert 0.0 < many < few < 1.0  # no stranger is spoken of so
 
 
 def test_forces_that_are_all_the_same_are_no_crash():
     same = np.ones(500)
-    assert compare(same, same).share(same).min() == 1.0
-    assert compare(same, 0.5 * same).share(same).max() < 0.05
-    assert compare(0.0 * same, 0.0 * same).share(same[:1]).max() == 1.0
+    assert compare(same, same, 0.05).share(same).min() == 1.0
+    assert compare(same, 0.5 * same, 0.05).share(same).max() < 0.05
+    assert compare(0.0 * same, 0.0 * same, 0.05).share(same[:1]).max() == 1.0
 
 
 def test_limits_hold_together():
@@ -39,11 +40,23 @@ def test_limits_hold_together():
     missed = 0
     for _ in range(400):
         inside, outside = rng.exponential(2.0, 1500), rng.exponential(1.0, 500)
-        found = compare(inside, outside)
+        found = compare(inside, outside, 0.05)
         edges = np.array([0.0, *found.edges, np.inf])
-        truth = -np.diff(np.exp(-edges)) * BINS  # shares of the strangers over those of the bins
+        many = np.histogram(inside, edges)[0] / inside.size
+        truth = -np.diff(np.exp(-edges)) / many  # shares of the strangers over those of the bins
         missed += bool(np.any(found.shares < np.minimum(truth, 1.0)))
     assert missed / 400 < 0.08
+
+
+def test_a_few_strong_words_do_not_hide_in_a_wide_bin():
+    rng = np.random.default_rng(5)
+    strong = rng.random((2, 4000)) < 0.05
+    inside = np.where(strong[0], 5.0, 0.9) + 0.1 * rng.random(4000)
+    outside = np.where(strong[1], 5.0, 0.0) + 0.1 * rng.random(4000)
+    found = compare(inside, outside, 0.05)
+    assert found.share(np.array([5.05])).item() > 0.9  # as many strangers are spoken of so
+    assert found.share(np.array([0.93])).item() < 0.1
+    assert found.strong > 5.0
 
 
 @pytest.mark.parametrize("values", [2, 4])
@@ -83,8 +96,8 @@ def test_strangers_that_lie_elsewhere_are_weighed():
     far = outside[:, 0] > 0.3
     assert weight[far].mean() > 2.5 * weight[~far].mean()
     force, strange = (x[:, 0] > 0.3 for x in (inside, outside))
-    plain = compare(force.astype(float), strange.astype(float))
-    fair = compare(force.astype(float), strange.astype(float), weight)
+    plain = compare(force.astype(float), strange.astype(float), 0.05)
+    fair = compare(force.astype(float), strange.astype(float), 0.05, weight)
     assert plain.shares[-1] < 0.5
     assert fair.shares[-1] > 0.85
     alike = likeness(inside, rng.standard_normal((2000, 3)), rng)

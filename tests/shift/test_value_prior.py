@@ -201,7 +201,7 @@ def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
         trials = values.Values(score, codes[:1200], priors, beyond)
         edges = priors.edges()
         rows = (part[edges.open[part]] for part in (head, tail))  # both values are there, or one
-        return priors, values._learn(trials, edges, *rows)
+        return priors, values._learn(trials, edges, *rows, 0.01)
 
     swapped = table.codes.copy()
     swapped[tail] = 1 - swapped[tail]

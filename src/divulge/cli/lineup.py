@@ -37,8 +37,15 @@ def command(
     value: Annotated[
         str | None,
         options.data(
-            help="Column that names the true value: equal ones are one draw in several records, "
-            "and one trial."
+            help="Column that names the true value. Equal ones are one draw in several records, "
+            "and one trial, where they are too random to be equal by chance."
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None,
+        options.data(
+            help="Column that says what a draw was made for: records that share it share a draw, "
+            "and are one trial."
         ),
     ] = None,
     copies: Annotated[
@@ -125,6 +132,7 @@ def command(
             score=None if score is None else output.words(score),
             lower_is_member=lower_is_member,
             value=value,
+            unit=unit,
             copies=copies,
             id=id_,
             features=output.words(features),

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 Keys = npt.NDArray[np.uint64]
+_HASHED = 1 << 22
 AT_ONCE = 1 << 16
 """Rows that are worked on at once: what is in between stays in the processor's cache."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -39,6 +40,29 @@ def keys(table: Any, columns: Collection[str], words: Mapping[str, str] | None =
     for at in range(0, size, AT_ONCE):
         total[at : at + AT_ONCE] = stirred(total[at : at + AT_ONCE])
     return total
+
+
+def generator(seed: int | Sequence[int], *arrays: npt.ArrayLike) -> np.random.Generator:
+    """The randomness of a seed for these data and no others.
+
+    Rows are arranged by their content, truths included. With the same randomness for all data the
+    same places would be guessed everywhere: errors would average out over seeds, but not over the
+    data of those who all use the default. Numbers count in single precision, so that the last bits
+    of a machine's arithmetic do not change the draw.
+    """
+    found = hashlib.sha256()
+    for given in arrays:
+        array = np.asarray(given)
+        found.update(repr(array.shape).encode())
+        flat = array.reshape(-1)
+        for at in range(0, flat.size, _HASHED):
+            part = flat[at : at + _HASHED]
+            if part.dtype.kind == "f":
+                with np.errstate(over="ignore"):
+                    part = part.astype(np.float32) + np.float32(0.0)  # one zero
+            found.update(np.ascontiguousarray(part).tobytes())
+    words = np.frombuffer(found.digest()[:16], dtype="<u4").tolist()
+    return np.random.default_rng([*([seed] if isinstance(seed, int) else seed), *words])
 
 
 def columns_by_content(table: Any, columns: Sequence[str]) -> list[str]:

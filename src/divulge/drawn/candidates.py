@@ -5,7 +5,8 @@ the record with draw j in the value's place. Given the set of K candidates, each
 with probability 1 / K: of a uniform recipe they are drawn without replacement, all line-ups of
 values that identify their records disjoint, as numbers given out without replacement ask for; of
 the user's own recipe they are drawn independently, and line-ups that are not distinct are void, by
-their sets alone. Void is also a line-up of which a draw stands in the rest of its own text.
+their sets alone. Void is also a line-up of which a candidate, the true one or another, stands in
+the rest of its own text: to leave out only those of the others would point at them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from divulge.types import Index
 CANDIDATES = 32
 _ROOM = 2
 """Values identify their records where there are this many times as many as all line-ups hold."""
-_PROBES = 2000
 _BY_CHANCE = 0.01
 """Most draws that may stand in a text by chance, as a share, before the true ones are doubted."""
 _FEW, _LONG = 20, 12
@@ -98,9 +98,10 @@ def line_ups(
     sizes = [s for s in (recipe.of(v).size for v in known) if s is not None]
     count = min([candidates, *sizes])
     # Where chance would hardly repeat a value, records that share one share a draw.
-    probe = [] if sizes else recipe.draw(_PROBES, rng)
-    named = min(sizes) >= _ROOM * len(known) * count if sizes else len(set(probe)) == _PROBES
+    named = bool(sizes) and min(sizes) >= _ROOM * len(known) * count
     units = None if unit is None else frame[unit].to_list()
+    if not sizes and units is None:
+        _require_different(values, recipe)
     truths, groups, held = _grouped(values, texts, units, named)
     disjoint = named and unit is None
     sets = _candidates(recipe, truths, count, known if disjoint else set(), rng)
@@ -128,6 +129,22 @@ def line_ups(
         doubts=_doubts(recipe, truths, by_chance, not named and unit is None),
         cautions=(*[few] * (count < candidates), *_balanced(recipe, truths)),
     )
+
+
+def _require_different(values: Sequence[str | None], recipe: Recipe) -> None:
+    """InputError where values of a law that is not known repeat: by design, or by chance?
+
+    To count equal values as one draw where chance repeats them would thin out the popular ones
+    among the true values alone.
+    """
+    twice = next((v for v, n in Counter(values).items() if v is not None and n > 1), None)
+    if twice is not None:
+        rows = [row for row, v in enumerate(values) if v == twice][:2]
+        raise InputError(
+            f"Rows {rows[0]} and {rows[1]} hold the same value, {one_line(twice)[:40]!r}. Whether "
+            f"that is one draw in both or two equal ones of {recipe.text} cannot be told: name the "
+            "column of the unit that a draw was made for."
+        )
 
 
 def _words(frame: Frame, column: str) -> list[str | None]:
@@ -242,11 +259,13 @@ def _sound(
     if texts is None:
         return sound, 0.0
     standing = 0
+    told = [[texts[r].count(own[0]) for r in rows] for own, rows in zip(sets, groups, strict=True)]
+    usual = Counter(n for some in told for n in some).most_common(1)[0][0]
     for k, (own, rows) in enumerate(zip(sets, groups, strict=True)):
         rest = _GAP.join(texts[r].replace(own[0], _GAP) for r in rows)
         here = sum(c in rest for c in own[1:])
         standing += here
-        sound[k] = sound[k] and here == 0
+        sound[k] = sound[k] and here == 0 and all(n == usual for n in told[k])
     return sound, standing / (len(sets) * (len(sets[0]) - 1))
 
 

@@ -29,6 +29,8 @@ from divulge.shift.value_prior import EXACT, TRIM, Edges, Priors
 from divulge.types import Array, Index, Progress
 
 INDEPENDENT = "the values of the records are independent given what the records show"
+LEAST = 20
+"""Fewer records whose value is open prove nothing."""
 PAIRED = "pairs of a value and another one drawn by a symmetric kernel are fair coins"
 
 
@@ -51,6 +53,9 @@ class ValueProof:
 
     trials: Values = field(repr=False)
     rule: Rule
+    """With the error that is left for bets and counts."""
+    each: float
+    """Error of every single bound: of the bet or the counts, and of what both rest on."""
     bet: BettingResult
     counts: tuple[Counts, ...]
     """Of every draw of pairs."""
@@ -86,15 +91,17 @@ def bet_and_pair(
     edges = priors.edges()
     staked = edges.open & (np.take_along_axis(edges.prior, own[:, None], axis=1)[:, 0] > 0.0)
     head, tail = priors.head[staked[priors.head]], priors.tail[staked[priors.tail]]
-    if tail.size == 0:
+    if tail.size < LEAST:
         raise CannotConclude(
-            "The prior leaves no record's value open: nowhere are two values probable, so nothing "
-            "can be staked."
+            f"The prior leaves the value of {tail.size} records open: elsewhere no two values are "
+            f"probable, and nothing can be staked. An audit needs at least {LEAST}."
         )
     tell("bets", 0, 2)
-    forecast, widened, quality = _learn(trials, edges, head, tail)
+    forecast, widened, quality = _learn(trials, edges, head, tail, strangers.PART * rule.error)
+    stated = rule
     if quality:
         trials = replace(trials, priors=replace(priors, quality={**priors.quality, **quality}))
+        rule = replace(rule, error=(1.0 - strangers.PART) * rule.error)
     tell("bets", 1, 2)
     bet = _bet(trials, edges, widened, forecast, head, tail, rule)
     pairing = _pairing(widened, forecast)
@@ -115,12 +122,18 @@ def bet_and_pair(
         kept = audited.evidence(own[tail], partner, rng)
         counts.append(count_top(kept, number_to_guess(share, kept.size), rng))
     return ValueProof(
-        trials, rule, bet, tuple(counts), _shown(trials, tail, first, rng), int((first < 0).sum())
+        trials=trials,
+        rule=rule,
+        each=stated.error - rule.half,
+        bet=bet,
+        counts=tuple(counts),
+        shown=_shown(trials, tail, first, rng),
+        void=int((first < 0).sum()),
     )
 
 
 def _learn(
-    trials: Values, edges: Edges, head: Index, tail: Index
+    trials: Values, edges: Edges, head: Index, tail: Index, error: float
 ) -> tuple[Array, Edges, dict[str, float]]:
     """Forecasts of head and tail, learned on the head, and the edges that they are staked against.
 
@@ -145,8 +158,8 @@ def _learn(
     force = direct.explaining(forecast, here.low, here.high)
     strange = np.zeros(len(trials.beyond))
     strange[there] = direct.explaining(elsewhere, away.low, away.high)
-    compared = strangers.compare(force[head.size :], strange, beyond.likeness)
-    known = {"known_share": float(compared.shares.min())}
+    compared = strangers.compare(force[head.size :], strange, error, beyond.likeness)
+    known = {"known_share": float(compared.shares.min()), "strangers_force": compared.strong}
     return forecast, strangers.widened(here, compared.share(force)), known
 
 
@@ -217,7 +230,7 @@ def stated(proof: ValueProof) -> tuple[Bound, ...]:
             parameter="epsilon",
             delta=0.0,
             value=priors.proved_epsilon(proof.bet.epsilon),
-            confidence=1.0 - rule.half,
+            confidence=1.0 - proof.each,
             method="betting",
             theorem=BET_THEOREM,
             assumptions=words,
@@ -233,7 +246,7 @@ def stated(proof: ValueProof) -> tuple[Bound, ...]:
             parameter="mu" if delta is None else "epsilon",
             delta=delta,
             value=value,
-            confidence=1.0 - rule.half,
+            confidence=1.0 - proof.each,
             method="recursion",
             theorem=f"{THEOREMS['recursion']}; {PAIRED}{combination(rule, 'draws of pairs')}",
             assumptions=(*words, HONEST_GUESSES),

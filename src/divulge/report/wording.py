@@ -147,6 +147,7 @@ LABELS = {
     "target_log_loss": "log-loss of the model under audit",
     "tau": "total variation allowed to the proxy (tau)",
     "known_share": "share that the target may know of the records it is most confident about",
+    "strangers_force": "how strongly the target speaks of held-out records, in log-odds",
     "shift_proved": "difference between values of training and held-out records, at least",
     "student_explained": "share of what the target says that its student explains",
     "student_learnable_share": "share of the target's surprise that more records would explain",

@@ -33,6 +33,7 @@ from divulge.selftest import (
     hostile,
     leakage,
     lineup,
+    lineup_tables,
     nulls,
     populations,
     posteriors,
@@ -199,6 +200,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     secret_canaries.cases,
     leakage.cases,
     lineup.cases,
+    lineup_tables.cases,
     unseen.cases,
 )
 """Who has rows: one line each."""

@@ -4,7 +4,9 @@ In every row without an epsilon the target knows the distribution of the label g
 saw no label, so every claim is false. *Blind*: the target knows what no student learns (parity,
 waves). *Held-out*: the held-out records have other labels given the record than the training
 records (shares, a slope, an interaction, a product of three that learners miss, a corner), or
-another distribution of x with the same labels, or both (far x).
+another distribution of x with the same labels, or both (far x). *Strong answers*: the target
+answers one record in twenty with force, and is right about training records for reasons of its own;
+of all others a little leaks.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from divulge.types import Array
 BLIND = ("parity", "parity beside a line", "waves")
 SEEN = ("labels 50% and 62%", "labels 50% and 70%", "slope", "interaction", "other x", "same")
 UNSEEN = ("product of three", "corner", "far x")
+STRONG = "strong answers"
 HELD_OUT = SEEN + UNSEEN
 SHARE = 0.1
 
@@ -59,6 +62,11 @@ class Population:
         codes = (rng.random(size) < expit(np.where(held, line, known))).astype(np.intp)
         noisy = np.where(rng.random(size) < expit(self.epsilon), codes, 1 - codes)
         told = np.where(held, 0.0, self.epsilon * (2.0 * noisy - 1.0))
+        if self.kind == STRONG:  # the word is right by chance where records are held out
+            strong = rng.random(size) < 0.05
+            right = rng.random(size) < np.where(held, 0.5, 0.95)
+            word = 3.0 * np.where(right, 1.0, -1.0) * (2.0 * codes - 1.0)
+            told = np.where(strong, word, told)
         target, proxy = (_two(expit(v)) for v in (known + told, self.proxy * line))
         return Records(
             codes=codes,
@@ -132,6 +140,7 @@ def cases() -> Iterator[Case]:
     yield _case(Population("labels 50% and 70%"), 1000, 200)
     yield _case(Population("same", 2.0), 2000, 2000)
     yield _case(Population("other x", 2.0), 2000, 2000)
+    yield _case(Population(STRONG, 0.5), 4000, 4000)
 
 
 def _case(population: Population, training: int, outside: int, *, quick: bool = False) -> Case:

@@ -8,6 +8,11 @@ population than that of the held-out records, in any form, also one that no lear
 word is right, and the prior wrong. So the prior is any mixture ``(1 - r) w + r d``, d whatever it
 likes: at least ``(1 - r) w``, and at most ``(1 - r) w + r``, value by value. With ``r = 1`` nothing
 is staked; if the target speaks of strangers with little force next to nothing is lost.
+
+The share is one of records with similar force, so bins are narrow where the force is large: a few
+records that the target knows must not hide among many that it remembers a little. Knowledge and
+memory of one record add up, though, and may lift it above all strangers. Hence no finding is
+called robust that is smaller than the force with which the target speaks of strangers.
 """
 
 from __future__ import annotations
@@ -22,9 +27,14 @@ from divulge.shift.value_prior import Edges
 from divulge.types import Array
 from divulge.work.threads import Sized
 
-ERROR = 0.05
-"""The shares are upper limits that hold together but for this probability."""
-BINS = 5
+PART = 0.2
+"""Of the error of an audit: the shares are upper limits that hold together but for this part."""
+SHARES = (0.2, 0.4, 0.6, 0.8)
+"""Where bins begin, as shares of the training records; the last is halved again and again."""
+FEWEST = 20
+"""Training records in a bin, at least."""
+STRONG = 0.99
+"""Quantile of the force with which the target speaks of strangers, which a robust finding beats."""
 _CERTAIN = 1.0 - 1e-9
 _HEAVIEST = 30.0
 
@@ -36,31 +46,44 @@ class Strangers:
     edges: Array = field(repr=False)
     shares: Array
     """One more than edges."""
+    strong: float
+    """How strongly the target speaks of strangers."""
 
     def share(self, force: Array) -> Array:
         """Of each record, by the force of the evidence."""
         return np.asarray(self.shares[np.searchsorted(self.edges, force, "right")])
 
 
-def compare(inside: Array, outside: Array, weight: Array | None = None) -> Strangers:
+def compare(inside: Array, outside: Array, error: float, weight: Array | None = None) -> Strangers:
     """From the force of what is staked on training and on held-out records; no value is read.
 
-    Bins hold equal numbers of training records; each limit is that of Clopper and Pearson. Where
-    held-out records lie elsewhere than training records, they have a ``weight`` each
-    (``likeness``), and count as many as have the same variance together.
+    Each limit is that of Clopper and Pearson, all together at ``error``. Where held-out records lie
+    elsewhere than training records, they have a ``weight`` each (``likeness``), and count as many
+    as have the same variance together.
     """
     weight = np.ones(outside.size) if weight is None else weight
     many_outside = float(weight.sum() ** 2 / max(float((weight**2).sum()), 1e-300))
-    edges = np.unique(np.quantile(inside, np.arange(1, BINS) / BINS))
+    edges = np.unique(np.quantile(inside, _begins(inside.size)))
     many = np.bincount(np.searchsorted(edges, inside, "right"), minlength=edges.size + 1)
     weighed = np.bincount(
         np.searchsorted(edges, outside, "right"), weights=weight, minlength=edges.size + 1
     )
     seen = weighed * (many_outside / max(float(weight.sum()), 1e-300))
     left = np.maximum(many_outside - seen, 1e-9)
-    most = beta.ppf(1.0 - ERROR / many.size, seen + 1.0, left)
-    share = most * inside.size / np.maximum(many, 1)
-    return Strangers(edges, np.asarray(np.minimum(share, 1.0)))
+    most = beta.ppf(1.0 - error / many.size, seen + 1.0, left)
+    share = np.minimum(most * inside.size / np.maximum(many, 1), 1.0)
+    share[:-1] = np.maximum(share[:-1], share[1:])  # an edge may cut through those that are known
+    by_force = np.argsort(outside)
+    reached = np.cumsum(weight[by_force]) / max(float(weight.sum()), 1e-300)
+    strong = float(outside[by_force[np.searchsorted(reached, STRONG).clip(max=outside.size - 1)]])
+    return Strangers(edges, share, strong)
+
+
+def _begins(records: int) -> list[float]:
+    out = list(SHARES)
+    while records * (1.0 - out[-1]) >= 2 * FEWEST:
+        out.append(0.5 * (1.0 + out[-1]))
+    return out
 
 
 def likeness(inside: Array, outside: Array, rng: np.random.Generator) -> Array:

@@ -12,7 +12,6 @@ from scipy.special import expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -150,7 +149,7 @@ def test_data_frames_of_both_kinds(convert):
 def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
     """The target is the exact distribution of the label: it leaks nothing."""
     result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repeats=3)
-    assert values(result, "none")[("epsilon", 0.0)] > 0.5
+    assert values(result, "none")[("epsilon", 0.0)] > 0.4
     assert all(b.value == 0.0 for b in result.headline())
     assert result.verdict.status == "no evidence"
 
@@ -504,10 +503,23 @@ def secrets():
     return frame[:1200], frame[1200:]
 
 
+class Memory:
+    """Knows every training record by heart, and nothing else."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, frame):
+        self.known = {(z, s): y for z, s, y in frame[["z", "secret", "y"]].to_numpy()}
+
+    def predict_proba(self, rows):
+        said = np.array([self.known.get((z, s), 0.5) for z, s in np.asarray(rows)])
+        return np.column_stack([0.95 - 0.9 * said, 0.05 + 0.9 * said])
+
+
 def test_a_remembering_model_gives_its_protected_column_away(secrets):
-    """The nearest training record answers, so asked with a wrong secret somebody else does."""
+    """Asked with a wrong secret it does not know the record."""
     frame, rest = secrets
-    model = KNeighborsClassifier(1).fit(frame[["z", "secret"]], frame["y"])
+    model = Memory(frame)
     result = attribute(
         frame, label="y", protected="secret", features=["z", "secret"], model=model, heldout=rest
     )
@@ -522,7 +534,7 @@ def test_several_protected_columns_share_the_error(people):
     }  # fmt: skip
     result = attribute(train, protected=["male", "age"], **arguments)
     assert {b.of for b in result.bounds} == {"male", "age"}
-    assert {b.confidence for b in result.headline()} <= {1.0 - 0.05 / 4}
+    assert {b.confidence for b in result.headline()} == {1.0 - 0.6 * 0.05 / 2}
     assert [c.value for c in result.diagnostics.columns] == ["male", "age"]
     alone = attribute(train, protected="age", error=0.025, **arguments)
     same = [replace(b, of=None) for b in result.bounds if b.of == "age"]

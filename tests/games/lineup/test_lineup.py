@@ -112,7 +112,7 @@ def test_several_scores_of_each_candidate():
 def test_a_value_in_several_records_is_one_trial_and_proves_less(leaking):
     matrix = scores()
     twice = pd.concat([wide(matrix).assign(v=np.arange(ROWS))] * 2)
-    grouped = divulge.lineup(twice, value="v")
+    grouped = divulge.lineup(twice, unit="v")
     assert grouped.trials["lineups"] == ROWS
     assert grouped.trials["records"] == 2 * ROWS
     assert grouped.trials["most_copies"] == 2
@@ -121,6 +121,36 @@ def test_a_value_in_several_records_is_one_trial_and_proves_less(leaking):
         assert 0.0 < found["epsilon", 0.0] <= 0.55 * values(leaking)["epsilon", 0.0]
         assert 0.0 < found["mu", None] <= 0.7 * values(leaking)["mu", None]
         assert 0.0 < found["epsilon", 1e-5] <= 0.7 * values(leaking)["epsilon", 1e-5]
+
+
+def test_equal_values_are_one_draw_only_if_chance_repeats_none(leaking):
+    rng = np.random.default_rng(3)
+    keys = np.array(["".join(rng.choice(list("0123456789abcdef"), 16)) for _ in range(ROWS)])
+    twice = pd.concat([wide(scores()).assign(v=keys, n=np.arange(ROWS))] * 2)
+    found = divulge.lineup(twice, value="v")
+    assert found.trials["most_copies"] == 2
+    assert any("none are equal by chance" in a for b in found.bounds for a in b.assumptions)
+    popular = twice.assign(v=rng.choice(["ann", "bob", "eve"], 2 * ROWS))
+    with pytest.raises(InputError, match="as unit"):
+        divulge.lineup(popular, value="v")
+    assert divulge.lineup(popular, unit="n").trials["lineups"] == ROWS
+    with pytest.raises(InputError, match="hold different values"):
+        divulge.lineup(popular, value="v", unit="n")
+
+
+def test_alternatives_that_repeat_tell_that_true_values_may():
+    rows = [
+        {
+            "id": i,
+            "true": j == 0,
+            "score": float(j),
+            "v": f"w{(7 * i + j) % 50 if j else i % 40}x{j > 0}",
+        }
+        for i in range(60)
+        for j in range(4)
+    ]
+    with pytest.raises(InputError, match="stands in another line-up too"):
+        divulge.lineup(pd.DataFrame(rows), id="id", value="v")
 
 
 def test_ranks_are_written_on_request(tmp_path, leaking):

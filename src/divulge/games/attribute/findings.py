@@ -120,7 +120,7 @@ def result(
     coins = proofs.published.trials
     diagnostics = Diagnostics(
         proxy=quality,
-        roc=measures.roc(score, truth, bounds),
+        roc=measures.roc(score, truth, bounds) if truth.size else None,
         wealth=_wealth(proofs.values),
         sensitivity=curve.drawn(),
         tau=tau_curve(proofs.published, TAUS),
@@ -286,6 +286,13 @@ def _reasons(
         )
     if context.records.overlap is not None:
         reasons.append(context.records.overlap)
+    force = 0.0 if priors is None else priors.quality.get("strangers_force", 0.0)
+    if gamma_star is not None and gamma_star < np.exp(force):
+        reasons.append(
+            "The target speaks of held-out records, whose values it never saw, with a force of "
+            f"{rounding.short(force)} in log-odds: knowledge of another population than theirs "
+            "could be as strong as the finding."
+        )
     if priors is not None and priors.c_lb:
         reasons.append(
             "A baseline that does not see the model beats the corrected proxy by "
@@ -306,7 +313,9 @@ def _measurements(
     score, truth = proof.shown
     out: dict[str, Any] = {
         "auc": measures.auc(score, truth),
-        "tpr_at_fpr": {f"{r:g}": measures.tpr_at(score, truth, r) for r in measures.FPRS},
+        "tpr_at_fpr": {f"{r:g}": measures.tpr_at(score, truth, r) for r in measures.FPRS}
+        if truth.size
+        else {},
         "gamma_star": gamma_star,
         "agreement": quality.agreement,
         "proxy_log_loss": losses["proxy"],

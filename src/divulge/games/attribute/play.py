@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from divulge.attacks.shown_value import LIKELIHOOD_RATIO, SCORES
+from divulge.data import content
 from divulge.data.arranged import rows_named
 from divulge.errors import CannotConclude, InputError, require, require_choice
 from divulge.games.attribute import findings
@@ -159,7 +160,8 @@ def audit_records(
     compare: bool = True,
 ) -> Result:
     """Correct the proxy, play the game, and state what is proved."""
-    rng = np.random.default_rng(seed)
+    told = (records.log_target, records.likelihood, records.log_proxy)
+    rng = content.generator(seed, records.codes, *(part for part in told if part is not None))
     context = findings.ValueContext(
         records=records,
         attack=attack,

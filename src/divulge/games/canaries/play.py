@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
-from divulge.data import tables
+from divulge.data import content, tables
 from divulge.data.given import read_table
 from divulge.data.table_files import fill_table, require_table_name
 from divulge.data.writing import Output, replacing_all, reserve
@@ -233,7 +233,8 @@ def audit_trials(
     """The audit of scored coin flips: one row of ``score`` and one truth per canary."""
     prior = math.log(probability) - math.log1p(-probability)
     rule = Rule(tuple(deltas), error, ("balanced", "prior"))
-    proof = prove(Trials(score, truth, coin=prior), rule, np.random.default_rng(seed), progress)
+    rng = content.generator(seed, score, truth.astype(float))
+    proof = prove(Trials(score, truth, coin=prior), rule, rng, progress)
     fair = probability == 0.5
     bounds = tuple(_stated(b, fair) for b in proof.bounds)
     assert proof.bet is not None

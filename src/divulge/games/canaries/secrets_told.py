@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from divulge.attacks.observe import Question
 from divulge.bounds.statement import HONEST_GUESSES
-from divulge.data import tables
+from divulge.data import content, tables
 from divulge.data.given import read_table
 from divulge.data.table_files import require_table_name
 from divulge.data.tables import Frame
@@ -107,7 +107,7 @@ def audit_planted(
         found,
         deltas=deltas,
         error=error,
-        rng=np.random.default_rng(seed),
+        rng=content.generator(seed, found.score),
         provenance=provenance(command, seed, inputs, None if model is None else described(model)),
         table=target,
         progress=progress,

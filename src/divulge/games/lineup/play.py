@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from divulge.data import content
 from divulge.data.arranged import arranged, order_of, rows_named
 from divulge.data.given import read_table
 from divulge.data.table_files import require_table_name
@@ -44,6 +45,7 @@ def lineup(
     text: str | None = None,
     versions: str | Sequence[str] = (),
     value: str | None = None,
+    unit: str | None = None,
     copies: str | None = None,
     id: str | None = None,
     model: Any = None,
@@ -69,8 +71,9 @@ def lineup(
     column of lists (the true value's score first), or with a row per candidate: ``id`` says which
     line-up it belongs to, ``truth`` (default ``true``) which one is the true value. Where the true
     one of several columns of scores differs from row to row, ``truth`` names a column that names
-    it. ``value`` names the true value, so that one that stands in several records is one trial;
-    ``copies`` says in how many.
+    it. Records of one ``unit`` share a draw, and are one trial; ``value`` names the true value,
+    and stands in for the unit where values are too long and random to be equal by chance;
+    ``copies`` says in how many records a value stands.
 
     Or ``data`` are training records, ``model`` is the target, and ``draw`` says how the value was
     drawn: ``hex:32``, ``digits:6``, ``uuid4``, ``date:2020-01-01..2024-12-31``,
@@ -86,7 +89,6 @@ def lineup(
     together with confidence ``1 - error``.
     """
     target = None if table is None else require_table_name(table, (data,))
-    rng = np.random.default_rng(seed)
     patterns = [versions] if isinstance(versions, str) else list(versions)
     asking: dict[str, Any] = {
         "attack": attack,
@@ -106,13 +108,13 @@ def lineup(
     elif model is not None or draw is not None:
         found = _asked(
             data,
-            rng,
+            seed,
             model=model,
             draw=draw,
             line_up={
                 "value": value,
                 "text": text,
-                "unit": id,
+                "unit": id if unit is None else unit,
                 "features": [features] if isinstance(features, str) else list(features),
                 "label": label,
                 "candidates": candidates,
@@ -128,15 +130,16 @@ def lineup(
             score=score,
             lower_is_member=lower_is_member,
             value=value,
+            unit=unit,
             copies=copies,
             id=id,
-            rng=rng,
+            seed=seed,
         )
     return audit(
         found,
         deltas=deltas,
         error=error,
-        rng=rng,
+        rng=content.generator(seed, found.score, found.copies),
         provenance=provenance(command, seed, found.inputs, named),
         table=target,
         progress=progress,
@@ -181,7 +184,7 @@ def _released(
 
 def _asked(
     data: Any,
-    rng: np.random.Generator,
+    seed: int,
     *,
     model: Any,
     draw: str | None,
@@ -207,6 +210,7 @@ def _asked(
     )
     records = read_table("the data", data)
     order = order_of(records.frame, records.columns)
+    rng = content.generator(seed, content.keys(records.frame, records.columns)[order])
     with rows_named(order):
         made = line_ups(arranged(records.frame, order), parse(draw), rng, **line_up)
     require_enough(len(made))

@@ -20,7 +20,7 @@ from divulge.data import content, tables
 from divulge.data.given import read_table
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
-from divulge.games.lineup import released
+from divulge.games.lineup import grouped, released
 from divulge.games.ranked import LineUps, own_first
 from divulge.types import Array, Index
 
@@ -40,19 +40,20 @@ def read(
     score: str | Sequence[str] | None,
     lower_is_member: bool | None,
     value: str | None,
+    unit: str | None,
     copies: str | None,
     id: str | None,
-    rng: np.random.Generator,
+    seed: int,
 ) -> LineUps:
     """The line-ups of a table; every error says what is wrong and in which row."""
     given = read_table(WHERE, data)
     frame = given.frame
-    named = [c for c in (value, copies, id) if c is not None]
+    named = [c for c in (value, unit, copies, id) if c is not None]
     tables.require_columns(frame, named, WHERE)
     require(
-        value is None or copies is None,
-        "Give value, by which equal values are counted, or copies, which says how often each "
-        "stands in the training data; not both.",
+        (value is None and unit is None) or copies is None,
+        "Give unit or value, by which records that share a draw are counted, or copies, which says "
+        "how often each value stands in the training data; not both.",
     )
     names = _score_names(frame, score)
     for name in (*named, *(() if truth is None else (truth,))):
@@ -69,20 +70,24 @@ def read(
         first = np.arange(len(frame))
         assumptions, doubts = (released.RELEASED,), released.doubts(place, names)
     elif not nested and own in frame.columns and own not in names:
-        matrix, first = _long(frame, names, own, id, value)
+        matrix, first = _long(frame, names, own, id, value, unit)
     else:
         matrix = _lists(frame, names[0]) if nested else _wide(frame, names, truth)
         first = np.arange(len(frame))
     signs = [direction(name, lower_is_member) for name in names]
     matrix = matrix * (np.array(signs) if matrix.ndim == 3 else signs[0])
-    groups = None if value is None else _keys(frame, value)[first]
+    long = own in frame.columns and own not in names
+    groups = grouped.groups(frame, value, unit, first, WHERE, long=long)
     number = np.ones(len(matrix), dtype=np.intp)
     if copies is not None:
         number = copies_of(frame, copies, WHERE)[first]
     matrix, order = _by_content(matrix, number, groups)
     number, first = number[order], first[order]
     if groups is not None:
-        chosen, number = _one_of_each(groups[order], rng)
+        if unit is None and np.unique(groups).size < groups.size:
+            assumptions = (*assumptions, grouped.EQUAL_BY_DESIGN)
+        rng = content.generator(seed, matrix)
+        chosen, number = grouped.one_of_each(groups[order], rng)
         matrix, first = matrix[chosen], first[chosen]
     return LineUps(
         score=matrix,
@@ -158,7 +163,12 @@ def _lists(frame: Frame, name: str) -> Array:
 
 
 def _long(
-    frame: Frame, names: list[str], truth: str, id: str | None, value: str | None
+    frame: Frame,
+    names: list[str],
+    truth: str,
+    id: str | None,
+    value: str | None,
+    unit: str | None,
 ) -> tuple[Array, Index]:
     """A row per candidate: the scores by line-up, and the row of each true value."""
     if id is None:
@@ -189,7 +199,10 @@ def _long(
     columns = [tables.numbers(frame, name, WHERE) for name in names]
     order = np.lexsort((~true, codes)).reshape(-1, usual)
     if value is not None:
-        _refuse_equal(_keys(frame, value)[order], order, levels, used, value)
+        keys = grouped.keys_of(frame, value, WHERE)[order]
+        _refuse_equal(keys, order, levels, used, value)
+        if unit is None:
+            grouped.refuse_chance(keys, order, value)
     matrix = np.stack([column[order] for column in columns], axis=2)
     return (matrix[:, :, 0] if len(names) == 1 else matrix), order[:, 0]
 
@@ -209,15 +222,6 @@ def _refuse_equal(
             f"{value!r}. Leave out every line-up in which any two candidates are equal, whichever "
             "of them is the true one."
         )
-
-
-def _keys(frame: Frame, value: str) -> npt.NDArray[Any]:
-    missing = frame[value].is_null().to_numpy()
-    if missing.any():
-        raise InputError(
-            f"Column {value!r} of {WHERE} has no value in row {int(missing.argmax())}."
-        )
-    return content.keys(frame, [value])
 
 
 def copies_of(frame: Frame, name: str, where: str) -> Index:
@@ -244,21 +248,9 @@ def _by_content(
     wide = np.take_along_axis(wide, places[:, :, None], axis=1)
     flat = wide.reshape(len(wide), -1)
     last = [copies] if groups is None else [copies, groups]
-    order = np.lexsort((*last, *flat.T[::-1]))
+    sets = np.sort(wide[:, :, 0], axis=1)  # first by what does not tell the true one
+    order = np.lexsort((*last, *flat.T[::-1], *sets.T[::-1]))
     return wide[order].reshape(len(order), *matrix.shape[1:]), order
-
-
-def _one_of_each(groups: npt.NDArray[Any], rng: np.random.Generator) -> tuple[Index, Index]:
-    """One line-up for each value, drawn by the seed, and in how many records the value stands.
-
-    Only one may speak: alternatives are drawn anew for every record, and a sum over records would
-    tell the value that is the same in all from those that are not.
-    """
-    drawn = rng.permutation(len(groups))
-    _, first, number = np.unique(groups[drawn], return_index=True, return_counts=True)
-    chosen = drawn[first]
-    order = np.argsort(chosen)
-    return chosen[order], number[order].astype(np.intp)
 
 
 def names_of_rows(frame: Frame, id: str, rows: Index, where: str) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
+from divulge.data import content
 from divulge.data.features import duplicates
 from divulge.errors import CannotConclude, require
 from divulge.games.membership import exchange, findings, first_look
@@ -194,7 +195,7 @@ def audit_pools(
         proofs: list[Proof | None] = []
         concluded = None
         for place, view in enumerate(views):
-            rng = np.random.default_rng(seed + k if helped is None else [seed + k, place])
+            rng = content.generator([seed + k, place], view.truth, view.score)
             context, trials, reference = _drawn(view, rule, rng, provenance, helped)
             told = seeds_.told(progress, k * len(views) + place, seeds * len(views))
             try:
