@@ -160,26 +160,31 @@ NO_CONTROLS = Controls()
 
 
 def negative_control(
-    trials: Trials, reference: Array, rule: Rule, rng: np.random.Generator
+    trials: Trials, reference: Array, prepared: Prepared, rule: Rule, rng: np.random.Generator
 ) -> Controls:
     """The same audit on a model that never saw the members: what it shows is confounding.
 
-    The propensities come from the same source and have the same guards.
+    The propensities come from the same source and have the same guards. ``prepared`` are the
+    target's trials.
     """
     again = replace(trials, score=reference)
     only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
     try:
-        found = prove(again, only, rng).bounds[0].value
-        return Controls(reference=found, likeness=_likeness(trials, reference))
+        proof = prove(again, only, rng)
+        likeness = _likeness(prepared, proof.prepared)
+        return Controls(reference=proof.bounds[0].value, likeness=likeness)
     except CannotConclude as reason:
         return Controls(unheard=f"The negative control could not be run. {reason}")
 
 
-def _likeness(trials: Trials, reference: Array) -> float:
-    """Rank correlation of the two scores where neither model saw the record: among non-members."""
-    outside = trials.truth < 0
-    target = trials.columns[outside].astype(float).mean(axis=1)
-    ranks = [rankdata(score) for score in (target, reference[outside])]
+def _likeness(target: Prepared, control: Prepared) -> float:
+    """Rank correlation of the two scores where neither model saw the record: among non-members.
+
+    Of what the features leave of the scores: two models may agree in what everybody sees, while one
+    of them knows what the features do not show and the other does not.
+    """
+    outside = target.truth < 0
+    ranks = [rankdata(of.score[outside]) for of in (target, control)]
     if any(np.ptp(r) == 0.0 for r in ranks):
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -19,9 +19,11 @@ from divulge.proof.prepared import Prepared
 from divulge.proof.robustness import Evidence, requirements
 from divulge.result import Result
 from divulge.selftest.case import Case, Check
+from divulge.selftest.fresh_tables import FRESH
 from divulge.selftest.hostile_tables import KINDS, UNSEEN
 from divulge.shift.benchmark import LeftOut
 
+ALL = {**KINDS, **UNSEEN, **FRESH}
 ROWS = 4000
 SHARE = 0.05
 """A hundred games in the full form."""
@@ -33,7 +35,7 @@ _ROBUST_GAMES = 3
 
 def audit(kind: str, rows: int, error: float, rng: np.random.Generator, *, control: bool) -> Result:
     """One audit of a table of this kind."""
-    drawn = {**KINDS, **UNSEEN}[kind](rows, rng)
+    drawn = ALL[kind](rows, rng)
     columns = {**drawn.columns, "member": drawn.truth > 0.0, "score": drawn.score}
     if control:
         columns["control"] = drawn.control
@@ -101,7 +103,7 @@ def _lacking() -> Iterator[tuple[str, Evidence]]:
 
 def cases() -> Iterator[Case | Check]:
     """One row for each kind, and one that no finding among them is robust."""
-    for kind in (*KINDS, *UNSEEN):
+    for kind in ALL:
         yield Case(
             bound="hostile, membership headline",
             parameter="headline",
@@ -130,7 +132,7 @@ def cases() -> Iterator[Case | Check]:
         None,
         "null, every kind",
         f"with a control, {_ROBUST_GAMES} audits each",
-        CalledRobust((*KINDS, *UNSEEN)),
+        CalledRobust(tuple(ALL)),
         quantity="false findings called robust",
         limit=0.0,
         quick=False,

@@ -159,33 +159,33 @@ def estimate_allowance(
     second = second_order(nuisances, rng)
     higher = higher_order(nuisances, rng)
     near = neighbourhood(nuisances, rng)
+    side = 1.0 if nuisances.leak >= 0.0 else -1.0  # members' scores may be lower, too
     beyond = [charged(name, slope, nuisances.leak) for name, slope in higher.items()]
     margin = SECOND_ORDER_MARGIN * second.standard_error
     local = largest(near, nuisances.leak)
     missed = max(2.0 * max(beyond, default=0.0), local)
-    found = max(second.value, missed, 0.0)
-    if nuisances.refit is None and second.value <= HIGHER_ORDER_MARGIN * second.standard_error:
+    direct = side * second.value
+    found = max(direct, missed, 0.0)
+    if nuisances.refit is None and direct <= HIGHER_ORDER_MARGIN * second.standard_error:
         found, margin = missed, 0.0
-    slope = max(simulated.slope, 0.0) + found + margin
+    slope = max(side * simulated.slope, 0.0) + found + margin
     if bets < FEWEST_BETS or not math.isfinite(slope):
         return Allowance(math.inf, math.inf, slope, simulated, second, higher, near, local)
     reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))
     gaussian = 2.0 * float(ndtri(expit(c_lb)))
-    return Allowance(
-        reach * slope + c_lb, MU_SCALE * slope + gaussian, slope, simulated, second, higher, near
-    )
+    epsilon, mu = reach * slope + c_lb, MU_SCALE * slope + gaussian
+    return Allowance(epsilon, mu, slope, simulated, second, higher, near, local)
 
 
 def charged(name: str, slope: Slope, leak: float) -> float:
     """What a family's slope is charged with, beside a leak of this sign: nothing within its error.
 
-    Of the mean only a slope towards higher scores of members counts.
+    Only a slope in the direction of the leak counts.
     """
-    shape = next((s for s in SHAPES[1:] if name.endswith(s.replace(" ", "_"))), None)
-    if shape is None:
-        return slope.value if slope.value > HIGHER_ORDER_MARGIN * slope.standard_error else 0.0
+    shape = next((s for s in SHAPES[1:] if name.endswith(s.replace(" ", "_"))), SHAPES[0])
+    margin = HIGHER_ORDER_MARGIN if shape == SHAPES[0] else SHAPE_MARGIN
     size = explaining(slope.value, shape, leak)
-    return size if size > SHAPE_MARGIN * slope.standard_error else 0.0
+    return size if size > margin * slope.standard_error else 0.0
 
 
 def simulate(nuisances: Nuisances, rng: np.random.Generator) -> Simulated:

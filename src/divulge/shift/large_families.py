@@ -17,7 +17,7 @@ from divulge.types import Array
 
 _WAVES = 6
 _BLOCK = 125
-_LEAST_VARIANCE = 0.05
+_LEAST_VARIANCE = 0.003
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,11 @@ Products, waves and trees with leaves of twenty rows do not see a small group of
 own share of members and its own scores. Its records are each other's neighbours, though: if the
 membership surprise of a record goes with the score surprises of *other* records near to it, both
 models missed the same function of x. Near are the nearest records in standardised columns, those in
-the same leaf of trees grown on one half, and those with the same level of a category; the others'
-surprises always come from the other half, so that no record is compared with itself.
+the same leaf of trees grown on one half, and those with the same level of a category; and, since
+distance in many columns hides what one or two of them tell, the nearest in the ranks of single
+columns (codes and dates kept as numbers, rounded numbers), of pairs of columns (places), and of the
+difference of two columns that go together (the length of a stay). The others' surprises always come
+from the other half, so that no record is compared with itself.
 
 The score enters by its mean, its square and its two tails, each less what a leak alone explains of
 it, and in units of its standard deviation. Given right log-odds every such covariance has mean
@@ -30,6 +33,13 @@ MARGIN = 3.0
 """Standard errors from which a covariance is charged."""
 MOST = 4000
 """Records that are looked at, at most."""
+MOST_SINGLE, MOST_PAIRED = 40, 16
+"""Columns that are looked at one by one, and two by two."""
+MANY = 3
+"""So many of them beyond the plain margin are no chance: together they are charged."""
+_FEW_VALUES = 8
+_NEAREST_FEW = 3
+_LINKED = 0.8
 _TREES = 12
 _LEAF = 5
 _LEAST_FACTOR, _LARGEST_FACTOR = 2.0, 4.0
@@ -46,10 +56,19 @@ class Near:
     factor: float
     """One over the share of the shape's variance that neighbours show, between 2 and 4: neighbours
     are not equal, and show a part of what both models missed."""
+    tried: int = 1
+    """How many such neighbourhoods there are, of which the largest speaks."""
 
     def beyond(self, leak: float) -> float:
         """What is to be charged beside a leak of this sign: nothing within the error."""
-        margin = MARGIN if self.shape == SHAPES[0] else SHAPE_MARGIN
+        return self._charged(leak, math.sqrt(2.0 * math.log(self.tried)))
+
+    def plain(self, leak: float) -> float:
+        """The same as if it were the only one."""
+        return self._charged(leak, 0.0)
+
+    def _charged(self, leak: float, more: float) -> float:
+        margin = more + (MARGIN if self.shape == SHAPES[0] else SHAPE_MARGIN)
         size = explaining(self.value, self.shape, leak)
         return self.factor * size if size > margin * self.standard_error else 0.0
 
@@ -67,13 +86,19 @@ def near_slopes(
     ``columns`` are standardised; ``variance`` is the mean of pi (1 - pi).
     """
     shapes = shapes_of(left, membership)
-    halves = _halves(columns, levels, rng)
+    halves = _halves(columns, levels, left, rng)
     if min(map(len, halves)) < max(NEAREST):
         return []
     found: dict[str, Array] = {}
     for there, here in (halves, halves[::-1]):
         for name, near in _neighbourhoods(columns, levels, shapes, membership, here, there, rng):
             found.setdefault(name, np.zeros(shapes.shape))[here] = near
+    few = few_columns(columns)
+    tried = {name: len(few) for name in few}
+    for name, place in few.items():
+        found[name] = np.zeros(shapes.shape)
+        for there, here in (halves, halves[::-1]):
+            found[name][here] = _few_nearest(place, shapes, here, there)
     out = []
     for name, near in found.items():
         products = (membership - membership.mean())[:, None] * (near - near.mean(axis=0))
@@ -82,16 +107,18 @@ def near_slopes(
         shown = np.maximum((shapes * near).mean(axis=0), 1e-9)
         factor = np.clip(1.0 / shown, _LEAST_FACTOR, _LARGEST_FACTOR)
         out += [
-            Near(name, *map_of)
+            Near(name, *map_of, tried.get(name, 1))
             for map_of in zip(SHAPES, value.tolist(), error.tolist(), factor.tolist(), strict=True)
         ]
     return out
 
 
-def _halves(columns: Array, levels: Codes | None, rng: np.random.Generator) -> tuple[Index, Index]:
-    """Two random halves; equal records, to which a model gives the same score, are in one."""
-    known = columns if levels is None else np.concatenate([columns, levels], axis=1)
-    _, record = np.unique(known, axis=0, return_inverse=True)
+def _halves(
+    columns: Array, levels: Codes | None, left: Array, rng: np.random.Generator
+) -> tuple[Index, Index]:
+    """Two random halves; equal records with the same score, as a model gives it, are in one."""
+    known = [columns, np.round(left, 6)[:, None]] + ([] if levels is None else [levels])
+    _, record = np.unique(np.concatenate(known, axis=1), axis=0, return_inverse=True)
     first = rng.random(int(record.max()) + 1)[record.ravel()] < 0.5
     return np.flatnonzero(first), np.flatnonzero(~first)
 
@@ -147,6 +174,45 @@ def _leaf_mates(
     return np.asarray(model.predict(columns[here].astype(np.float32))[:, : shapes.shape[1]])
 
 
+def few_columns(columns: Array) -> dict[str, Array]:
+    """Ranks of single columns, of pairs of them, and of differences of two that go together.
+
+    Of many columns the first ones: they stand in an order of their content, which is no order.
+    """
+    rank = (np.argsort(np.argsort(columns, axis=0), axis=0) + 0.5) / len(columns)
+    tied = _tied(columns)
+    several = [j for j in range(columns.shape[1]) if tied[:, j].max() > 1]
+    out = {f"column {j + 1}": tied[:, [j]].astype(float) for j in several[:MOST_SINGLE]}
+    few = [j for j in range(columns.shape[1]) if tied[:, j].max() < _FEW_VALUES]
+    if len(few) > 2:
+        cell = np.unique(tied[:, few], axis=0, return_inverse=True)[1].reshape(-1, 1)
+        out["cells of columns with few values"] = cell.astype(float)
+    some = several[:MOST_PAIRED]
+    out |= {f"columns {i + 1} and {j + 1}": rank[:, [i, j]] for i in some for j in some if i < j}
+    linked = np.atleast_2d(np.corrcoef(columns[:, some], rowvar=False)) if some else np.eye(0)
+    for a, i in enumerate(some):
+        for b, j in enumerate(some[:a]):
+            if abs(linked[a, b]) >= _LINKED:
+                gap = columns[:, [i]] - np.sign(linked[a, b]) * columns[:, [j]]
+                out[f"difference of columns {j + 1} and {i + 1}"] = _tied(gap).astype(float)
+    return out
+
+
+def _tied(columns: Array) -> Index:
+    """The place of every value among the different ones of its column."""
+    places = [np.unique(column, return_inverse=True)[1].ravel() for column in columns.T]
+    return np.stack(places, axis=1).astype(np.intp)
+
+
+def _few_nearest(place: Array, shapes: Array, here: Index, there: Index) -> Array:
+    """Mean shapes of the nearest records there, in one or two columns."""
+    from scipy.spatial import cKDTree
+
+    most = min(_NEAREST_FEW, there.size)
+    near = cKDTree(place[there]).query(place[here], k=most)[1]
+    return np.asarray(shapes[there][near.reshape(here.size, most)].mean(axis=1))
+
+
 def _same_level(codes: Codes, shapes: Array, here: Index, there: Index) -> Array:
     count = int(codes.max(initial=0)) + 1
     size = np.maximum(np.bincount(codes[there], minlength=count), 1).astype(float)
@@ -155,5 +221,16 @@ def _same_level(codes: Codes, shapes: Array, here: Index, there: Index) -> Array
 
 
 def largest(found: Sequence[Near], leak: float) -> float:
-    """The largest slope beyond its error that could explain a leak of this sign."""
-    return max((n.beyond(leak) for n in found), default=0.0)
+    """The largest slope beyond its error that could explain a leak of this sign.
+
+    What was missed may be a sum of many functions of few columns, each of them too small to be
+    told from chance: then those that are beyond the plain margin are charged together.
+    """
+    alone = max((n.beyond(leak) for n in found), default=0.0)
+    together = 0.0
+    for shape in SHAPES:
+        several = [n.plain(leak) for n in found if n.tried > 1 and n.shape == shape]
+        beyond = [size for size in several if size > 0.0]
+        if len(beyond) >= MANY:
+            together = max(together, sum(beyond))
+    return max(alone, together)

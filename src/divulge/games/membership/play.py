@@ -219,7 +219,7 @@ def audit_pools(
         proof = seeds_.combined(kept, proof, rule.error)
     around = NO_CONTROLS
     if reference is not None:
-        around = controls.negative_control(trials, reference, rule, rng)
+        around = controls.negative_control(trials, reference, proof.prepared, rule, rng)
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = controls.published(
             trials,
