@@ -129,3 +129,17 @@ def test_errors_name_the_rows_of_the_table_given():
         raise InputError("row 0 of B")
     with pytest.raises(CannotConclude, match="row 1"), rows_named(rows):
         raise CannotConclude("row 1")
+
+
+def test_randomness_is_that_of_the_data_and_the_seed():
+    score = np.linspace(0.0, 1.0, 50)
+    first = content.generator(0, score).random(3)
+    assert np.array_equal(first, content.generator(0, score.astype(np.float32)).random(3))
+    assert np.array_equal(first, content.generator(0, score + 1e-15).random(3))  # last bits
+    assert np.array_equal(
+        content.generator([0, 1], -0.0 * score).random(3),
+        content.generator([0, 1], 0.0 * score).random(3),
+    )
+    for other in (content.generator(1, score), content.generator(0, score[::-1])):
+        assert not np.array_equal(first, other.random(3))
+    assert not np.array_equal(first, content.generator(0, score, score).random(3))

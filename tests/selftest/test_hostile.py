@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from divulge import selftest
-from divulge.selftest.hostile import SHARE, Hostile, Needed
-from divulge.selftest.hostile_tables import KINDS, UNSEEN
+from divulge.selftest.hostile import ALL, SHARE, Hostile, Needed
 from divulge.selftest.run import REPETITIONS
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *UNSEEN])
+@pytest.mark.parametrize("kind", [*ALL])
 def test_nothing_leaks_given_the_record(kind):
     """Target and control are made alike, so that neither knows a truth the other does not."""
-    drawn = {**KINDS, **UNSEEN}[kind](600, np.random.default_rng(0))
+    drawn = ALL[kind](600, np.random.default_rng(0))
     assert drawn.truth.shape == drawn.score.shape == drawn.control.shape
     assert set(np.unique(drawn.truth)) == {-1.0, 1.0}
     assert not np.array_equal(drawn.score, drawn.control)
@@ -20,7 +19,7 @@ def test_nothing_leaks_given_the_record(kind):
 
 def test_every_kind_has_a_row_of_a_hundred_games():
     rows = selftest.cases(only="hostile, membership headline")
-    assert len(rows) == len(KINDS) + len(UNSEEN)
+    assert len(rows) == len(ALL)
     assert all(row.share * REPETITIONS >= 100 for row in rows)
     assert SHARE * REPETITIONS >= 100
     assert all(isinstance(row.play, Hostile) for row in rows)

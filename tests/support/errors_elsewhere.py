@@ -132,10 +132,24 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "what the target says of strangers ignored",
         "divulge.shift.strangers:compare",
-        "np.minimum(share, 1.0)",
-        "np.minimum(0.0 * share, 1.0)",
+        "most * inside.size",
+        "0.0 * most * inside.size",
         ("held-out, populations | known labels (product of three, null) | 2000",),
         quick=False,
+    ),
+    Mutation(
+        "equal values are one draw, whatever they look like",
+        "divulge.games.lineup.grouped:scattered",
+        "return room >= math.log(PER_PAIR) + 2.0 * math.log(records)",
+        "return True",
+        ("lineup tables",),
+    ),
+    Mutation(
+        "a true value may stand in the rest of its text, an alternative may not",
+        "divulge.drawn.candidates:_sound",
+        " and all(n == usual for n in told[k])",
+        "",
+        ("lineup texts",),
     ),
     Mutation(
         "no allowance for what both models missed",

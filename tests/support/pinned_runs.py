@@ -116,9 +116,7 @@ RUNS = (
         "leakage-rate", f"{_LEAKAGE} --mechanism subsampled-mean --rate 0.4 --fpr 0.05 --delta 1e-3"
     ),
     _run("lineup-wide", "lineup lineup.csv", slow=False),
-    _run(
-        "lineup-groups", "lineup lineup.csv --value v --delta 1e-6 --delta 1e-3 --seed 3 --id key"
-    ),
+    _run("lineup-groups", "lineup lineup.csv --unit v --delta 1e-6 --delta 1e-3 --seed 3 --id key"),
     _run(
         "canaries-audit",
         "canaries audit plan.json canaries.csv",

@@ -28,7 +28,7 @@ def test_records_that_stay_together_fool_an_audit_that_is_not_told():
         named: sum(Families(200, 8, named)(0.05, np.random.default_rng(k)) > 0.0 for k in games)
         for named in (True, False)
     }
-    assert claims[True] <= 3
+    assert claims[True] <= 4
     assert claims[False] >= 8
 
 
