@@ -135,7 +135,7 @@ def test_randomness_is_that_of_the_data_and_the_seed():
     score = np.linspace(0.0, 1.0, 50)
     first = content.generator(0, score).random(3)
     assert np.array_equal(first, content.generator(0, score.astype(np.float32)).random(3))
-    assert np.array_equal(first, content.generator(0, score + 1e-15).random(3))  # last bits
+    assert np.array_equal(first, content.generator(0, score * (1.0 + 1e-15)).random(3))
     assert np.array_equal(
         content.generator([0, 1], -0.0 * score).random(3),
         content.generator([0, 1], 0.0 * score).random(3),
