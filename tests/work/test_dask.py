@@ -93,6 +93,7 @@ def test_a_local_cluster_without_an_address(expected):
     assert same(list(Engine("dask", n_jobs=2).run(sums(), range(6))), expected[:6])
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
     there = audited(tmp_path, "--backend", "dask", "--address", engine.address, "--no-cache")

@@ -66,6 +66,7 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     assert str(caught.value) == "row 0"
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
     there = audited(tmp_path, "--backend", "ray", "--address", engine.address, "--no-cache")

@@ -27,7 +27,7 @@ ALL = {**KINDS, **UNSEEN, **FRESH}
 ROWS = 4000
 SHARE = 0.05
 """A hundred games in the full form."""
-QUICK = ("category of 60 levels", "300 prototypes", "families of 5")
+QUICK = ("300 prototypes",)
 WITH_CONTROL = ("population, 60,000 others", "population, waves", "population, parity")
 """Kinds that nothing but a control finds out."""
 _ROBUST_GAMES = 3
