@@ -17,6 +17,7 @@ called robust that is smaller than the force with which the target speaks of str
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +34,9 @@ SHARES = (0.2, 0.4, 0.6, 0.8)
 """Where bins begin, as shares of the training records; the last is halved again and again."""
 FEWEST = 20
 """Training records in a bin, at least."""
+ROOM = 10.0
+"""So many times as many records as a limit allows where no stranger was seen: a bin that is
+narrower would be open to strangers only because there are few of them."""
 STRONG = 0.99
 """Quantile of the force with which the target speaks of strangers, which a robust finding beats."""
 _CERTAIN = 1.0 - 1e-9
@@ -63,7 +67,8 @@ def compare(inside: Array, outside: Array, error: float, weight: Array | None = 
     """
     weight = np.ones(outside.size) if weight is None else weight
     many_outside = float(weight.sum() ** 2 / max(float((weight**2).sum()), 1e-300))
-    edges = np.unique(np.quantile(inside, _begins(inside.size)))
+    narrow = max(FEWEST / inside.size, -ROOM * math.log(error) / max(many_outside, 1.0))
+    edges = np.unique(np.quantile(inside, _begins(narrow)))
     many = np.bincount(np.searchsorted(edges, inside, "right"), minlength=edges.size + 1)
     weighed = np.bincount(
         np.searchsorted(edges, outside, "right"), weights=weight, minlength=edges.size + 1
@@ -79,9 +84,10 @@ def compare(inside: Array, outside: Array, error: float, weight: Array | None = 
     return Strangers(edges, share, strong)
 
 
-def _begins(records: int) -> list[float]:
+def _begins(narrow: float) -> list[float]:
+    """Where bins begin, none of them of a smaller share."""
     out = list(SHARES)
-    while records * (1.0 - out[-1]) >= 2 * FEWEST:
+    while 0.5 * (1.0 - out[-1]) >= narrow:
         out.append(0.5 * (1.0 + out[-1]))
     return out
 
