@@ -18,6 +18,7 @@ from pinned_runs import RUNS, Run, write_tables
 from divulge.result import json_schema
 
 PROVED = {
+    "attribute-coins",
     *("attribute-exact", "attribute-published", "attribute-tau"),
     *("canaries-audit", "canaries-loaded", "lineup-groups", "lineup-wide"),
     *("retraining-group", "retraining-options", "retraining-plain", "retraining-sampler"),
