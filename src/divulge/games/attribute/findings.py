@@ -40,6 +40,8 @@ from divulge.types import Array
 
 TAUS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _MOST_REPEATED = 0.01
+MOST_BLIND = 2
+"""Values of which a blind audit may say that they leak: a null of ten classes was convicted."""
 PAIRS = (
     "each record's value is bet on; it is paired with another value, drawn so that the pair does "
     "not tell which is the record's own"
@@ -108,7 +110,7 @@ def result(
     """Put everything together."""
     records, rule = context.records, context.rule
     proof, bounds, priors = proofs.headline, proofs.bounds, proofs.priors
-    unattributed = _unattributed(priors, bounds)
+    unattributed = _unattributed(priors, bounds, len(records.classes))
     if unattributed:  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
     quality = proxy_quality(records, priors, log_target, log_proxy)
@@ -234,11 +236,22 @@ def _verdict(
     return Verdict("leak", not reasons, sentence, reasons)
 
 
-def _unattributed(priors: Priors | None, bounds: tuple[Bound, ...]) -> str | None:
-    """Why a blind finding could be knowledge as well as memory: the student does not follow."""
-    if priors is None or priors.assumption != value_prior.BLIND:
+def _unattributed(priors: Priors | None, bounds: tuple[Bound, ...], classes: int) -> str | None:
+    """Why a blind finding could be knowledge as well as memory.
+
+    The student does not follow, or there are so many values that a prior fitted from the record
+    alone is not good enough to bet one against another.
+    """
+    if priors is None or priors.assumption != value_prior.BLIND or not leaking(bounds):
         return None
-    if priors.followed or not leaking(bounds):
+    if classes > MOST_BLIND:
+        return (
+            f"There are {classes} values, and what the record alone says of each is only fitted: "
+            f"with more than {MOST_BLIND} such a fit is not good enough to tell memory from "
+            "knowledge. Held-out records with the target's probabilities would tell them apart, "
+            "or a proxy that somebody vouches for."
+        )
+    if priors.followed:
         return None
     return (
         f"The target tells values apart, but its student explains only {priors.explained:.0%} of "
