@@ -38,7 +38,7 @@ INPUT = (
 )
 MODEL = (
     *("model", "proxy_model", "public_model", "references", "shadows", "shadow_columns", "form"),
-    *("attack", "helpers", "learner", "training_size", "power"),
+    *("attack", "helpers", "learner", "training_size", "reference_size", "power"),
     *("generator", "drop_poor", "draw", "candidates"),
 )
 STATISTICS = (

@@ -62,6 +62,45 @@ def test_one_that_does_not_hold_is_said(changed, said):
     assert said in sentence
 
 
+STATED = Controls(reference=0.0, likeness=0.1, sizes=(1000, 900), as_given=0.6, apart=0.02)
+
+
+def test_a_control_is_comparable_by_word_where_nothing_contradicts_it():
+    assert failing(replace(GOOD, around=STATED)) == []
+    (said,) = (r.sentence for r in requirements(replace(GOOD, around=STATED)) if "contr" in r.name)
+    assert "by your word it learned from 900 records" in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"sizes": None}, "--reference-size"),
+        ({"sizes": (1000, 700)}, "it learned from 700 records, the target from 1,000"),
+        ({"as_given": 0.3}, "rank correlation of their scores is 0.30"),
+        ({"apart": 0.2}, "0.20 standard deviations apart"),
+        ({"as_given": None, "apart": None}, "cannot be compared"),
+    ],
+)
+def test_a_word_that_is_contradicted_does_not_count(changed, said):
+    (sentence,) = failing(replace(GOOD, around=replace(STATED, **changed)))
+    assert said in sentence
+
+
+@pytest.mark.parametrize(
+    ("reference", "before", "target", "speaks"),
+    [
+        (0.0, 0.1, 2.0, False),
+        (0.0, 1.0, 2.0, True),
+        (0.3, 0.4, 2.0, True),
+        (0.0, 0.0, 0.0, False),
+        (0.0, 0.5, float("inf"), False),
+    ],
+)
+def test_a_control_speaks_before_its_allowance_too(reference, before, target, speaks):
+    control = Controls(reference=reference, before=before, target_before=target)
+    assert control.speaks is speaks
+
+
 @pytest.mark.parametrize(
     ("ladder", "holds"),
     [

@@ -184,10 +184,34 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "a control that knows nothing counts",
-        "divulge.proof.robustness:_control",
+        "divulge.proof.robustness:_comparable",
         "around.likeness >= LEAST_LIKENESS",
         "around.likeness >= -1.0",
         ("hostile, robust with a control that knows nothing",),
+        cheap=True,
+    ),
+    Mutation(
+        "a control that learned less counts",
+        "divulge.proof.robustness:_comparable",
+        "if control < LEAST_RECORDS * target:",
+        "if False:",
+        ("hostile, robust with a control that learned less",),
+        cheap=True,
+    ),
+    Mutation(
+        "a control's word is not held against its scores",
+        "divulge.proof.robustness:_comparable",
+        "if around.apart > MOST_APART:",
+        "if False:",
+        ("hostile, robust with a control that learned from others",),
+        cheap=True,
+    ),
+    Mutation(
+        "a control is heard after its allowance only",
+        "divulge.proof.controls:Controls.speaks",
+        "self.before >= SAME_SHARE * self.target_before > 0.0",
+        "False",
+        ("hostile, leak with a control that shows the same",),
         cheap=True,
     ),
     Mutation(
@@ -201,8 +225,8 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "negative control ignored",
         "divulge.proof.state:_verdict",
-        "    if control:",
-        "    if control and control > 1e9:",
+        "    if evidence.around.speaks:",
+        "    if False:",
         ("negative control",),
     ),
     Mutation(

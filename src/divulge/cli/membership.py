@@ -91,7 +91,19 @@ def command(
     training_size: Annotated[
         int | None,
         options.model(
-            help="Number of such records that the target learned from, for the ladder of helpers."
+            help=(
+                "Number of records of the members' kind that the target learned from, for the "
+                "ladder of helpers, or to compare it with a control."
+            )
+        ),
+    ] = None,
+    reference_size: Annotated[
+        int | None,
+        options.model(
+            help=(
+                "The same of the control (--reference-score): a silent one that learned from "
+                "about as many is comparable."
+            )
         ),
     ] = None,
     trust: options.Trust = None,
@@ -187,6 +199,7 @@ def command(
             helpers=helpers,
             learner=learner,
             training_size=training_size,
+            reference_size=reference_size,
             quick=quick,
             combine=combine,
             estimator=estimator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from divulge.bounds.statement import HONEST_GUESSES
 from divulge.errors import CannotConclude
 from divulge.proof import corrections
 from divulge.proof.bootstrap import bootstrap
+from divulge.proof.corrections import Proof
 from divulge.proof.prepared import Prepared
 from divulge.proof.prove import prove
 from divulge.proof.rule import Rule
@@ -22,7 +24,7 @@ from divulge.result.of_helpers import LadderRecord
 from divulge.result.shared import Bootstrap
 from divulge.shift import conditional, propensity
 from divulge.trials import Trials
-from divulge.types import Array, Progress
+from divulge.types import Array, Floats, Progress
 from divulge.work import Engine
 from divulge.work.pieces import Pieces, digest
 
@@ -149,42 +151,87 @@ class Controls:
     """What the same audit proves of a model that never saw the members; None: not tried."""
     unheard: str = ""
     """Why such a model could not be tried, if so."""
+    before: float = 0.0
+    """What it shows before any allowance is deducted."""
+    target_before: float = math.inf
+    """What the target shows before any allowance is deducted."""
     likeness: float | None = None
-    """Rank correlation of its score with the target's among non-members."""
+    """Rank correlation of the two scores among non-members, of what the features leave of them."""
+    sizes: tuple[int, int] | None = None
+    """Records of the members' kind that the target and the control learned from: a user's word."""
+    as_given: float | None = None
+    """Rank correlation of the scores as given, among non-members."""
+    apart: float | None = None
+    """How much the control's mean score differs there, in its standard deviations."""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the control shows what the target shows, after the allowance or before it.
+
+        The allowance is deducted from both, so a control may be silent by as little as the target
+        speaks. What it shows before the deduction is bias for certain: where that is at least half
+        of what the target shows, the target's finding is not told from it.
+        """
+        return bool(self.reference) or self.before >= SAME_SHARE * self.target_before > 0.0
+
     resampled: Resampled | None = None
     ladder: LadderRecord | None = None
     """What population knowledge may explain, by helpers in the role of the target."""
 
 
 NO_CONTROLS = Controls()
+SAME_SHARE = 0.5
+"""The share of the target's finding, before any allowance, from which a control's is the same."""
 
 
 def negative_control(
-    trials: Trials, reference: Array, prepared: Prepared, rule: Rule, rng: np.random.Generator
+    trials: Trials,
+    reference: Array,
+    target: Proof,
+    rule: Rule,
+    rng: np.random.Generator,
+    sizes: tuple[int, int] | None = None,
 ) -> Controls:
     """The same audit on a model that never saw the members: what it shows is confounding.
 
-    The propensities come from the same source and have the same guards. ``prepared`` are the
-    target's trials.
+    The propensities come from the same source and have the same guards. ``target`` is the proof
+    from the target's scores, ``sizes`` are the numbers of records that both learned from.
     """
     again = replace(trials, score=reference)
     only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
     try:
         proof = prove(again, only, rng)
-        likeness = _likeness(prepared, proof.prepared)
-        return Controls(reference=proof.bounds[0].value, likeness=likeness)
     except CannotConclude as reason:
         return Controls(unheard=f"The negative control could not be run. {reason}")
+    outside = target.prepared.truth < 0  # neither model saw these records
+    left = (p.prepared.score[outside] for p in (target, proof))
+    found = Controls(
+        reference=proof.bounds[0].value,
+        before=_before(proof),
+        target_before=_before(target) if target.bet is not None else math.inf,
+        likeness=_likeness(*left),
+        sizes=sizes,
+    )
+    if trials.columns.shape[1] > 1:  # one score of several has no scale to compare
+        return found
+    given, control = target.prepared.raw[outside], proof.prepared.raw[outside]
+    scale = max(float(control.std()), 1e-12)
+    apart = abs(float(given.mean(dtype=float) - control.mean(dtype=float))) / scale
+    return replace(found, as_given=_likeness(given, control), apart=apart)
 
 
-def _likeness(target: Prepared, control: Prepared) -> float:
-    """Rank correlation of the two scores where neither model saw the record: among non-members.
+def _before(proof: Proof) -> float:
+    """What the bet proves before the allowance is deducted."""
+    return 0.0 if proof.bet is None else float(proof.bet.epsilon)
 
-    Of what the features leave of the scores: two models may agree in what everybody sees, while one
-    of them knows what the features do not show and the other does not.
+
+def _likeness(target: Floats, control: Floats) -> float:
+    """Rank correlation of two scores.
+
+    Of what the features leave of them it says most: two models may agree in what everybody sees,
+    while one of them knows what the features do not show and the other does not.
     """
-    outside = target.truth < 0
-    ranks = [rankdata(of.score[outside]) for of in (target, control)]
+    ranks = [rankdata(score) for score in (target, control)]
     if any(np.ptp(r) == 0.0 for r in ranks):
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

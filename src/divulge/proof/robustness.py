@@ -13,8 +13,13 @@ from divulge.text import rounding
 
 ROBUST_ODDS = 2.0
 LEAST_LIKENESS = 0.5
-"""Rank correlation of a control's scores with the target's among non-members, from which the two
-models are comparable."""
+"""Rank correlation of a control's scores with the target's among non-members, of what the features
+leave of them, from which the two models are comparable whatever is said of them."""
+LEAST_RECORDS = 0.8
+"""As a share of the target's: records that a control learned from, to be comparable by word."""
+LEAST_AS_GIVEN, MOST_APART = 0.4, 0.1
+"""What must not contradict that word: rank correlation of the scores as given, and how far their
+means are apart in standard deviations, both among non-members."""
 TEXT = (
     "Features describe a text only in part, and a model that knows such text better "
     "than they do looks like one that memorised its members. Give the score of a model "
@@ -70,16 +75,9 @@ def _control(found: Evidence) -> Requirement:
     around = found.around
     wanted = "a comparable control finds nothing"
     if around.reference == 0.0 and around.likeness is not None:
-        if around.likeness >= LEAST_LIKENESS:
-            said = (
-                f"its rank correlation with the target is {rounding.at_least(around.likeness, 2)}"
-            )
-            return Requirement(name=wanted, holds=True, sentence=f"The control is silent; {said}.")
-        why = (
-            "The control is not comparable to the target: among non-members the rank correlation "
-            f"of their scores is {rounding.at_least(around.likeness, 2)}, and at least "
-            f"{LEAST_LIKENESS:g} is needed. A control that knows less than the target finds less."
-        )
+        holds, why = _comparable(around)
+        if holds:
+            return Requirement(name=wanted, holds=True, sentence=f"The control is silent; {why}.")
     elif around.reference:
         why = (
             "A reference model that never saw the members shows an epsilon of "
@@ -90,10 +88,55 @@ def _control(found: Evidence) -> Requirement:
     else:
         why = TEXT if found.text else NO_CONTROL
     ladder = around.ladder
-    if ladder is not None and ladder.supports and not around.reference:
+    if ladder is not None and ladder.supports and not around.speaks:
         said = "Helpers near the target's size were used, and the ladder leaves a bound above 0."
         return Requirement(name=wanted, holds=True, sentence=said)
     return Requirement(name=wanted, holds=False, sentence=why)
+
+
+def _comparable(around: Controls) -> tuple[bool, str]:
+    """Whether a silent control knows as much as the target, and how that is known.
+
+    No score can prove it: what the features leave of two models' scores is mostly noise of their
+    own, so that even a twin of the target may hardly agree with it there. So a user may say how
+    many records of the members' kind taught each of them, and what is seen must not contradict it:
+    a control that learned less, or from others, is worse, or better, on non-members.
+    """
+    assert around.likeness is not None
+    alike = rounding.at_least(around.likeness, 2)
+    if around.likeness >= LEAST_LIKENESS:
+        return True, f"its rank correlation with the target, beyond the features, is {alike}"
+    lead = "The control is not comparable to the target, as far as is known: "
+    if around.sizes is None:
+        return False, (
+            f"{lead}among non-members the rank correlation of what the features leave of their "
+            f"scores is {alike}, below {LEAST_LIKENESS:g}. A control that knows less than the "
+            "target finds less. How many records of the members' kind taught each of them "
+            "(--training-size, --reference-size) would settle it."
+        )
+    target, control = around.sizes
+    if control < LEAST_RECORDS * target:
+        return False, (
+            f"{lead}it learned from {control:,} records, the target from {target:,}; at least "
+            f"{LEAST_RECORDS:.0%} are needed."
+        )
+    if around.as_given is None or around.apart is None:
+        return False, f"{lead}one score made of several cannot be compared with its own."
+    if around.as_given < LEAST_AS_GIVEN:
+        return False, (
+            f"{lead}among non-members the rank correlation of their scores is "
+            f"{rounding.at_least(around.as_given, 2)}, below {LEAST_AS_GIVEN:g}."
+        )
+    if around.apart > MOST_APART:
+        return False, (
+            f"{lead}among non-members, whom neither saw, their mean scores are "
+            f"{rounding.at_most(around.apart, 2)} standard deviations apart, more than "
+            f"{MOST_APART:g}."
+        )
+    return True, (
+        f"by your word it learned from {control:,} records of the members' kind, the target from "
+        f"{target:,}, and their scores of non-members do not contradict that"
+    )
 
 
 def _blind(found: Evidence) -> Requirement:

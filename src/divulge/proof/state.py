@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -103,7 +104,14 @@ def state(context: Context, proof: Proof, around: Controls = NO_CONTROLS) -> Res
         blind=blind,
         negative_control=None
         if control is None
-        else NegativeControl(epsilon=control, likeness=around.likeness),
+        else NegativeControl(
+            epsilon=control,
+            likeness=around.likeness,
+            before_allowance=around.before,
+            target_before_allowance=around.target_before
+            if math.isfinite(around.target_before)
+            else None,
+        ),
         nuisance=prepared.quality or None,
         robustness=robustness.requirements(evidence)
         if context.checklist and verdict.status == "leak"
@@ -172,12 +180,14 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
         sentence = nothing_proved(context.error)
         reasons = _reasons(context, proof.prepared, None, control)
         return Verdict("no evidence", False, sentence, tuple(reasons))
-    if control:
+    if evidence.around.speaks:
         sentence = (
             "Nothing can be concluded: a model that never saw the members shows a leak as well, "
             "so the features do not account for the distribution shift."
         )
         reasons = _reasons(context, proof.prepared, None, control)
+        if not control:
+            reasons.append(_same_before(evidence.around))
         return Verdict("cannot conclude", False, sentence, tuple(reasons))
     listed = findings_in_words(found)
     sentence = f"The model gives away its members: with {sure} confidence, {listed}."
@@ -189,6 +199,15 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
     else:
         reasons = _reasons(context, proof.prepared, evidence.gamma_star, control)
     return Verdict("leak", not reasons, sentence, tuple(reasons))
+
+
+def _same_before(around: Controls) -> str:
+    """Why a control that is silent after its allowance speaks all the same."""
+    return (
+        "Before any allowance a reference model that never saw the members shows an epsilon of "
+        f"{rounding.short(around.before)}, the target {rounding.short(around.target_before)}: the "
+        "finding is not told from residual confounding."
+    )
 
 
 def nothing_proved(error: float) -> str:

@@ -152,7 +152,10 @@ class NegativeControl(Record):
 
     epsilon: Number = None
     likeness: Number = None
-    """Rank correlation with the target's score among non-members."""
+    """Rank correlation with the target's score among non-members, beyond the features."""
+    before_allowance: Number = None
+    target_before_allowance: Number = None
+    """What the control and the target show before any allowance is deducted."""
     status: str | None = None
     negative_control_epsilon: Number = None
     negative_control_sight: Number = None

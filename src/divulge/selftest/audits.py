@@ -18,8 +18,8 @@ from divulge.mechanisms import Shifted
 from divulge.proof.rule import CORRECTIONS, Rule
 from divulge.selftest.case import Case
 
-KNOWN_ROWS, ESTIMATED_ROWS = 2000, 4000
-KNOWN_SHARE, ESTIMATED_SHARE = 0.5, 0.02
+KNOWN_ROWS, ESTIMATED_ROWS, FEW_ROWS = 2000, 4000, 400
+KNOWN_SHARE, ESTIMATED_SHARE, FEW_SHARE = 0.5, 0.02, 0.1
 LEAK = 1.0
 DELTA = 1e-5
 
@@ -88,6 +88,9 @@ def cases() -> Iterator[Case]:
         for correction in ("balanced", "prior"):
             sees = False
             yield _case(table, ESTIMATED_ROWS, False, sees, correction, ESTIMATED_SHARE, False)
+    for kind in ("linear", "variance", "interaction", "cluster", "heavy tail"):
+        for correction in ("balanced", "prior"):
+            yield _case(Shifted(kind), FEW_ROWS, False, False, correction, FEW_SHARE, False)
     for kind in ("linear", "interaction"):
         table = Shifted(kind, 2.0)
         for correction in ("balanced", "prior"):

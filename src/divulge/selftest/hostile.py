@@ -96,13 +96,33 @@ def _lacking() -> Iterator[tuple[str, Evidence]]:
     whole = Evidence(prepared, 4.0, control, (), (LeftOut("a", 2.0),))
     yield "no control", replace(whole, around=Controls())
     yield "a control that knows nothing", replace(whole, around=replace(control, likeness=0.1))
+    stated = replace(control, likeness=0.1, sizes=(1000, 1000), as_given=0.6, apart=0.0)
+    yield "a control that learned less", replace(whole, around=replace(stated, sizes=(1000, 500)))
+    yield "a control that learned from others", replace(whole, around=replace(stated, apart=0.3))
+    yield "a control unlike the target", replace(whole, around=replace(stated, as_given=0.1))
     yield "folded levels", replace(whole, folded=("some levels",))
     yield "a stronger observed feature", replace(whole, left_out=(LeftOut("a", 5.0),))
     yield "a blind baseline that speaks", replace(whole, prepared=replace(prepared, c_lb=0.1))
 
 
+def unheard(error: float) -> float:
+    """Whether a target is convicted of what a control shows as well, before its allowance."""
+    same = Controls(reference=0.0, before=0.3, target_before=0.32, likeness=0.9)
+    return float(not same.speaks)
+
+
 def cases() -> Iterator[Case | Check]:
     """One row for each kind, and one that no finding among them is robust."""
+    yield Check(
+        "hostile, leak with a control that shows the same",
+        "leak",
+        None,
+        "null",
+        "before any allowance",
+        unheard,
+        quantity="called a leak",
+        limit=0.0,
+    )
     for kind in ALL:
         yield Case(
             bound="hostile, membership headline",

@@ -50,6 +50,47 @@ def test_a_control_that_knows_nothing_supports_nothing(table):
     assert any("not comparable to the target" in reason for reason in found.verdict.reasons)
 
 
+def test_sizes_make_a_noisy_twin_comparable(table):
+    rng = np.random.default_rng(1)
+    hard = table["words"]  # what the features show is all that the two have in common
+    own = {"loss": hard + rng.normal(size=3000) - 2.0 * table["member"]}
+    own |= {"control_loss": hard + rng.normal(size=3000)}
+    given = {"score": "loss", "features": ["words"], "reference_score": "control_loss"}
+    silent = divulge.membership({**table, **own}, **given)
+    assert not silent.verdict.robust
+    assert any("--reference-size" in reason for reason in silent.verdict.reasons)
+    stated = {"training_size": 1500, "reference_size": 1500}
+    assert divulge.membership({**table, **own}, **given, **stated).verdict.robust
+    less = divulge.membership({**table, **own}, **given, **(stated | {"reference_size": 500}))
+    assert any("learned from 500 records" in reason for reason in less.verdict.reasons)
+
+
+def test_a_control_that_shows_as_much_before_its_allowance_vetoes(table):
+    words = table["words"]
+    shown = np.where(table["member"], 0.35, 0.0)  # a bias that no feature shows, in both models
+    rng = np.random.default_rng(2)
+    losses = {name: words + rng.normal(size=3000) - shown for name in ("loss", "control_loss")}
+    result = divulge.membership(
+        {**table, **losses}, score="loss", features=["words"], reference_score="control_loss"
+    )
+    control = result.diagnostics.negative_control
+    assert control.before_allowance > 0.0
+    assert result.verdict.status != "leak"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"reference_size": 10, "reference_score": "control_loss"}, "give training_size too"),
+        ({"reference_size": 0, "training_size": 5}, "at least 1"),
+        ({"reference_size": 10, "training_size": 10}, "name its score"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(table, given, said):
+    with pytest.raises(divulge.errors.InputError, match=said):
+        divulge.membership(table, score="loss", features=["words"], **given)
+
+
 def test_a_control_that_finds_the_same_takes_the_finding_away(table):
     knowing = {**table, "control_loss": table["loss"] + 0.1 * table["words"]}
     result = divulge.membership(

@@ -46,6 +46,7 @@ class Wishes:
     public_model: str | None = None
     document: str | None = None
     training_size: int | None = None
+    reference_size: int | None = None
 
     @classmethod
     def of(
@@ -56,6 +57,7 @@ class Wishes:
         public_model: Any,
         document: str | None,
         training_size: int | None,
+        reference_size: int | None = None,
     ) -> Wishes:
         """The words of the public function, checked."""
         losses = (helper_loss,) if isinstance(helper_loss, str) else tuple(helper_loss)
@@ -77,11 +79,21 @@ class Wishes:
             f"training_size must be at least 1. Found {training_size!r}.",
         )
         require(
-            training_size is None or number > 0,
-            "training_size is for the ladder, which needs helpers that are trained (helpers).",
+            reference_size is None or reference_size >= 1,
+            f"reference_size must be at least 1. Found {reference_size!r}.",
+        )
+        require(
+            reference_size is None or training_size is not None,
+            "reference_size is compared with the number of records that the target learned from: "
+            "give training_size too.",
+        )
+        require(
+            training_size is None or number > 0 or reference_size is not None,
+            "training_size is for the ladder, which needs helpers that are trained (helpers), or "
+            "for a control (reference_size).",
         )
         place = None if public_model is None else str(getattr(public_model, "where", public_model))
-        return cls(number, learner, losses, place, document, training_size)
+        return cls(number, learner, losses, place, document, training_size, reference_size)
 
 
 NOTHING = Wishes()
@@ -241,9 +253,7 @@ def with_lessons(
             wanted.learner,
             None if model is None else estimator(model),
         )
-    return replace(
-        pools, lessons=lessons, helpers=wanted.helpers, training_size=wanted.training_size
-    )
+    return replace(pools, lessons=lessons, helpers=wanted.helpers)
 
 
 def _shown(frame: Frame, features: Sequence[str], model: Any) -> Any:

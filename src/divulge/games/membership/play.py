@@ -68,6 +68,7 @@ def membership(
     helpers: str | int = "none",
     learner: str = "auto",
     training_size: int | None = None,
+    reference_size: int | None = None,
     quick: bool = False,
     combine: str = "scores",
     estimator: str = "auto",
@@ -105,16 +106,19 @@ def membership(
     target learned from, for the ladder. ``quick`` uses few rows and one simple learner.
     ``combine="learned"`` makes one score of all scores and features, by boosting.
     ``reference_score`` is the same score from a model that never saw the members (a negative
-    control). A path may also be a folder of Parquet files. At most ``rows`` rows are used, chosen
-    at random by the seed; by default all, or with features as many as fit in memory (``AT_MOST`` in
-    ``read.py``). With several ``seeds`` the trials are drawn by ``seed``, ``seed + 1``, ..., and
-    what all draws prove together is stated, with their spread; the control, the bootstrap and the
-    charts are then those of the first. The headline bounds hold together with confidence ``1 -
-    error``. The resamples of the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and
-    ``address`` (``divulge.work.Engine``), and cached in the folder ``cache``.
+    control), which learned from ``reference_size`` records of their kind. A path may also be a
+    folder of Parquet files. At most ``rows`` rows are used, chosen at random by the seed; by
+    default all, or with features as many as fit in memory (``AT_MOST`` in ``read.py``). With
+    several ``seeds`` the trials are drawn by ``seed``, ``seed + 1``, ..., and what all draws prove
+    together is stated, with their spread; the control, the bootstrap and the charts are then those
+    of the first. The headline bounds hold together with confidence ``1 - error``. The resamples of
+    the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
+    (``divulge.work.Engine``), and cached in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
-    wanted = Wishes.of(helpers, learner, helper_loss, public_model, document, training_size)
+    wanted = Wishes.of(
+        helpers, learner, helper_loss, public_model, document, training_size, reference_size
+    )
     if quick:
         estimator, rows = first_look.LEARNER, min(rows or first_look.ROWS, first_look.ROWS)
     rule = Rule(
@@ -219,7 +223,7 @@ def audit_pools(
         proof = seeds_.combined(kept, proof, rule.error)
     around = NO_CONTROLS
     if reference is not None:
-        around = controls.negative_control(trials, reference, proof.prepared, rule, rng)
+        around = controls.negative_control(trials, reference, proof, rule, rng, _sizes(pools))
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = controls.published(
             trials,
@@ -243,6 +247,13 @@ def audit_pools(
         return result
     among = seeds_.spread(kept, proof.bounds, seed, rule.error)
     return replace(result, diagnostics=replace(result.diagnostics, seeds=among))
+
+
+def _sizes(pools: Pools) -> tuple[int, int] | None:
+    """Records that the target and the control learned from, where both are stated."""
+    if pools.training_size is None or pools.reference_size is None:
+        return None
+    return pools.training_size, pools.reference_size
 
 
 def _drawn(

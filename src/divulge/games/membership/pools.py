@@ -43,6 +43,8 @@ class Pools:
     """How many of them."""
     training_size: int | None = None
     """Records of the members' population that the target learned from, where that is known."""
+    reference_size: int | None = None
+    """The same of the control."""
     document: Index | None = field(default=None, repr=False)
     """The row that each of the lessons belongs to, where rows are documents."""
     given: HelpersRecord | None = None

@@ -84,6 +84,10 @@ def read_pools(
     single = [] if apart else [truth]
     tables.require_columns(shared, single, where)
     require(truth not in names, f"The truth column {truth!r} must not be a feature.")
+    require(
+        wanted.reference_size is None or reference_score is not None,
+        "reference_size says what the control learned from: name its score (reference_score).",
+    )
     finite = [c for c in (reference_score, propensity) if c is not None]
     if model is None:
         finite += tables.expand(shared, scoring.score_columns(score), where)
@@ -170,6 +174,8 @@ def read_pools(
         model=None if model is None else described(model),
         given=given_helpers,
         texts=of_text,
+        training_size=wanted.training_size,
+        reference_size=wanted.reference_size,
     )
     with rows_named(numbers):
         pools = lessons.with_lessons(
