@@ -10,8 +10,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge.data import tables
+from divulge.data import meanings, tables
 from divulge.data.content import stirred
+from divulge.data.meanings import Codes, Meanings
 from divulge.data.tables import Frame
 from divulge.errors import InputError
 from divulge.types import Array, slices
@@ -27,8 +28,6 @@ RARE = 5
 COMPONENTS = 50
 """An embedding (a column of lists) is reduced to so many components."""
 
-Codes = npt.NDArray[np.int32]
-
 
 @dataclass(frozen=True)
 class Features:
@@ -42,6 +41,8 @@ class Features:
     """Of each category with more levels than columns of their own: the level of every record."""
     categories: tuple[str, ...] = ()
     """The names of these categories."""
+    derived: tuple[str, ...] = ()
+    """Those of them that are read off other columns (``meanings.py``)."""
     folded: tuple[str, ...] = ()
     """What neither the matrix nor the levels tell, in words."""
 
@@ -66,7 +67,7 @@ class Features:
     @property
     def whole(self) -> bool:
         """Whether the matrix alone tells all: no further level of a category, nothing folded."""
-        return not self.categories and not self.folded
+        return len(self.categories) == len(self.derived) and not self.folded
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class _Encoded:
     names: list[str]
     levels: Codes | None = None
     folded: str = ""
+    meanings: Meanings = ()
 
 
 def encode(frame: Frame, columns: Sequence[str], where: str = "the table") -> Features:
@@ -86,8 +88,9 @@ def encode(frame: Frame, columns: Sequence[str], where: str = "the table") -> Fe
     A level with at least 30 records has a column of its own, up to 50 of a category; a category
     with others also gets the logarithm of its levels' frequencies, and its levels as they are, for
     models that learn from them. Levels with fewer than 5 records are one. A list of more than 50
-    numbers is reduced to 50 principal components. What is lost is said (``folded``). Nothing
-    depends on a column's name.
+    numbers is reduced to 50 principal components. What is lost is said (``folded``). Dates, time
+    stamps and codes also have levels for what they mean (``meanings.py``). Nothing depends on a
+    column's name.
     """
     parts = [_encode_column(frame, name, where) for name in columns]
     if not parts:
@@ -98,14 +101,17 @@ def encode(frame: Frame, columns: Sequence[str], where: str = "the table") -> Fe
     scale = matrix.std(axis=0)
     keep = scale > 1e-12
     matrix = (matrix[:, keep] - matrix[:, keep].mean(axis=0)) / scale[keep]
-    coded = [(c, part.levels) for c, part in zip(columns, parts, strict=True)]
-    levels = [codes for _, codes in coded if codes is not None]
+    both = list(zip(columns, parts, strict=True))
+    coded = [(c, part.levels) for c, part in both if part.levels is not None]
+    read = [(f"{c}, {what}", codes) for c, part in both for what, codes in part.meanings]
+    levels = [codes for _, codes in (*coded, *read)]
     return Features(
         matrix,
         tuple(n for n, k in zip(names, keep, strict=True) if k),
         tuple(n for n, k in zip(origin, keep, strict=True) if k),
         np.stack(levels, axis=1) if levels else None,
-        tuple(c for c, codes in coded if codes is not None),
+        tuple(c for c, _ in (*coded, *read)),
+        tuple(c for c, _ in read),
         tuple(part.folded for part in parts if part.folded),
     )
 
@@ -126,8 +132,22 @@ def _encode_column(frame: Frame, name: str, where: str) -> _Encoded:
         )
     if kind.is_temporal():
         days = column if isinstance(kind, nw.Datetime) else column.cast(nw.Datetime("us"))
-        return _number(tables.filled(days.dt.timestamp("us")), name, where)
-    return _category(column.to_list(), name)
+        return _date(tables.filled(days.dt.timestamp("us")) / 1e6, name, where)
+    values = column.to_list()
+    dates = meanings.seconds_of([v if v is None else str(v) for v in values])
+    return _category(values, name) if dates is None else _date(dates, name, where)
+
+
+def _date(seconds: Array, name: str, where: str) -> _Encoded:
+    """A number, and what a calendar says of it; a missing date is in no week."""
+    known = ~np.isnan(seconds)
+    found = meanings.of_time(seconds[known])
+    codes = []
+    for what, own in found:
+        every = np.full(seconds.size, own.max() + 1, dtype=np.int32)
+        every[known] = own
+        codes.append((what, every))
+    return replace(_number(seconds, name, where), meanings=tuple(codes))
 
 
 def _number(values: Array, name: str, where: str) -> _Encoded:
@@ -139,7 +159,7 @@ def _number(values: Array, name: str, where: str) -> _Encoded:
         raise InputError(f"Feature {name!r} of {where} is NaN in every row. Leave it out.")
     tables.require_moderate(values, name, where)
     if not missing.any():
-        return _Encoded(values[:, None], [name])
+        return _Encoded(values[:, None], [name], meanings=meanings.of_numbers(values))
     filled = np.where(missing, values[~missing].mean(), values)
     return _Encoded(np.column_stack([filled, missing]), [name, f"{name} is missing"])
 
@@ -165,7 +185,8 @@ def _category(values: list[object], name: str) -> _Encoded:
             f"({counts[rare].sum() / codes.size:.1%} of the rows) count as one"
         )
     coded = place[codes].astype(np.int32)
-    return _Encoded(block, [*names, f"{name}, log frequency"], coded, folded)
+    parts = meanings.of_words(words) if rare.any() else ()
+    return _Encoded(block, [*names, f"{name}, log frequency"], coded, folded, parts)
 
 
 def _embedding(frame: Frame, name: str, where: str) -> _Encoded:

@@ -65,7 +65,8 @@ def gathered(features: Features, of: Index) -> Features:
     keep = scale > 1e-12
     matrix = (matrix[:, keep] - matrix[:, keep].mean(axis=0)) / scale[keep]
     names = (*features.names, COUNT)
-    lost = tuple(f"levels of {name!r}, in the means of documents" for name in features.categories)
+    own = (name for name in features.categories if name not in features.derived)
+    lost = tuple(f"levels of {name!r}, in the means of documents" for name in own)
     return Features(
         matrix,
         tuple(n for n, k in zip(names, keep, strict=True) if k),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.data.features import Codes, Features
+from divulge.data.features import Features
+from divulge.data.meanings import Codes
 from divulge.games.membership.findings import Subset
 from divulge.result.of_helpers import DocumentsRecord, HelpersRecord, TextRecord
 from divulge.shift.helper_losses import Lessons

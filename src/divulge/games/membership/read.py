@@ -19,8 +19,9 @@ from divulge.attacks import scoring
 from divulge.data import stored, subset, tables
 from divulge.data.arranged import arranged, order_of, rows_named
 from divulge.data.content import columns_by_content
-from divulge.data.features import Codes, Features, encode
+from divulge.data.features import Features, encode
 from divulge.data.given import Given, look_at, read_table
+from divulge.data.meanings import Codes
 from divulge.errors import CannotConclude, InputError, require
 from divulge.games.membership import lessons
 from divulge.games.membership.findings import Subset
