@@ -70,7 +70,8 @@ def test_levels_without_a_column_of_their_own_are_kept_as_codes(rng):
     features = encode(tables.read({"c": words}), ["c"])
     assert features.names == ("c = often", "c, log frequency")
     assert features.origin == ("c", "c")
-    assert features.categories == ("c",)
+    assert features.categories == ("c", "c, beginning", "c, last character")
+    assert features.derived == features.categories[1:]
     codes = features.levels[:, 0]
     assert np.unique(codes).size == 42
     assert np.unique(codes[-5:]).size == 1

@@ -17,11 +17,11 @@ ONE = np.ones(1)
 PREPARED = Prepared(
     ONE, ONE, ONE, ONE, 0.0, np.zeros(1, dtype=np.intp), 1, ONE, ONE, trim=1.5, c_lb=0.0
 )
-SILENT = Controls(reference=0.0, likeness=0.8)
+SILENT = Controls(reference=0.0, likeness=0.8, sizes=(1000, 1000), as_given=0.8, apart=0.01)
 GOOD = Evidence(PREPARED, 3.0, SILENT, (), (LeftOut("age", 1.5),))
 
 
-def ladder_of(near, extrapolable, left):
+def ladder_of(near, extrapolable, left, same_kind=True):
     adjusted = Adjusted(
         parameter="epsilon", delta=0.0, bound=0.6, bias_per_doubling=0.1, value=left
     )
@@ -31,6 +31,7 @@ def ladder_of(near, extrapolable, left):
         doublings=1.0 if near else 3.0,
         error=0.05,
         adjusted=(adjusted,),
+        same_kind=same_kind,
     )
 
 
@@ -47,7 +48,7 @@ def test_all_hold():
     [
         ({"around": Controls()}, "There is no control"),
         ({"around": Controls(), "text": True}, "describe a text only in part"),
-        ({"around": Controls(reference=0.0, likeness=0.2)}, "not comparable"),
+        ({"around": Controls(reference=0.0, likeness=0.9)}, "not comparable"),
         ({"around": Controls(unheard="It was not heard.")}, "It was not heard."),
         ({"prepared": replace(PREPARED, c_lb=0.3)}, "blind baseline"),
         ({"prepared": replace(PREPARED, c_lb=None, unchecked="Not checked.")}, "Not checked."),
@@ -108,10 +109,16 @@ def test_a_control_speaks_before_its_allowance_too(reference, before, target, sp
         (ladder_of(True, True, 0.0), False),
         (ladder_of(True, False, 0.4), False),
         (ladder_of(False, True, 0.4), False),
+        (ladder_of(True, True, 0.4, same_kind=False), False),
     ],
 )
 def test_helpers_with_a_ladder_may_stand_for_a_control(ladder, holds):
     assert (failing(replace(GOOD, around=Controls(ladder=ladder))) == []) is holds
+
+
+def test_helpers_of_another_kind_are_told_so():
+    around = Controls(ladder=ladder_of(True, True, 0.4, same_kind=False))
+    assert "--learner clone" in failing(replace(GOOD, around=around))[0]
 
 
 def test_a_ladder_does_not_silence_a_control_that_speaks():

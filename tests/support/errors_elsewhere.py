@@ -183,11 +183,19 @@ ELSEWHERE: tuple[Mutation, ...] = (
         quick=False,
     ),
     Mutation(
-        "a control that knows nothing counts",
+        "a control unlike the target counts",
         "divulge.proof.robustness:_comparable",
-        "around.likeness >= LEAST_LIKENESS",
-        "around.likeness >= -1.0",
-        ("hostile, robust with a control that knows nothing",),
+        "around.as_given < LEAST_AS_GIVEN",
+        "around.as_given < -1.0",
+        ("hostile, robust with a control unlike the target",),
+        cheap=True,
+    ),
+    Mutation(
+        "helpers of any kind count",
+        "divulge.result.of_helpers:LadderRecord.supports",
+        "self.same_kind and self.leaves_something",
+        "self.leaves_something",
+        ("hostile, robust with helpers of another kind",),
         cheap=True,
     ),
     Mutation(

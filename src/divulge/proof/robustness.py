@@ -12,9 +12,6 @@ from divulge.shift.benchmark import LeftOut
 from divulge.text import rounding
 
 ROBUST_ODDS = 2.0
-LEAST_LIKENESS = 0.5
-"""Rank correlation of a control's scores with the target's among non-members, of what the features
-leave of them, from which the two models are comparable whatever is said of them."""
 LEAST_RECORDS = 0.8
 """As a share of the target's: records that a control learned from, to be comparable by word."""
 LEAST_AS_GIVEN, MOST_APART = 0.4, 0.1
@@ -29,6 +26,11 @@ NO_CONTROL = (
     "There is no control: a target that knows the members' population better than the features do "
     "looks like one that memorised its members. Give the score of a model that was trained like "
     "the target, on about as many records, and never saw the members (--reference-score)."
+)
+OTHER_KIND = (
+    "The ladder leaves a bound above 0, but its helpers are not copies of the target's own "
+    "estimator, which may know what they cannot learn. Give the model itself (--model, --learner "
+    "clone), or a control (--reference-score)."
 )
 
 
@@ -74,7 +76,7 @@ def _control(found: Evidence) -> Requirement:
     """A comparable control that finds nothing, or helpers with a ladder that leaves something."""
     around = found.around
     wanted = "a comparable control finds nothing"
-    if around.reference == 0.0 and around.likeness is not None:
+    if around.reference == 0.0:
         holds, why = _comparable(around)
         if holds:
             return Requirement(name=wanted, holds=True, sentence=f"The control is silent; {why}.")
@@ -89,30 +91,34 @@ def _control(found: Evidence) -> Requirement:
         why = TEXT if found.text else NO_CONTROL
     ladder = around.ladder
     if ladder is not None and ladder.supports and not around.speaks:
-        said = "Helpers near the target's size were used, and the ladder leaves a bound above 0."
+        said = (
+            "Helpers are copies of the target's estimator, near its size, and the ladder leaves a "
+            "bound above 0."
+        )
         return Requirement(name=wanted, holds=True, sentence=said)
+    if ladder is not None and ladder.leaves_something and around.reference is None:
+        why = OTHER_KIND
     return Requirement(name=wanted, holds=False, sentence=why)
+
+
+def controlled(found: Evidence) -> bool:
+    """Whether a comparable control, or helpers with a ladder, stand behind a finding."""
+    return _control(found).holds
 
 
 def _comparable(around: Controls) -> tuple[bool, str]:
     """Whether a silent control knows as much as the target, and how that is known.
 
-    No score can prove it: what the features leave of two models' scores is mostly noise of their
-    own, so that even a twin of the target may hardly agree with it there. So a user may say how
+    No score can prove it: two models may share the noise of the labels while one of them knows what
+    the other does not, and a twin of the target may hardly agree with it. So a user must say how
     many records of the members' kind taught each of them, and what is seen must not contradict it:
     a control that learned less, or from others, is worse, or better, on non-members.
     """
-    assert around.likeness is not None
-    alike = rounding.at_least(around.likeness, 2)
-    if around.likeness >= LEAST_LIKENESS:
-        return True, f"its rank correlation with the target, beyond the features, is {alike}"
     lead = "The control is not comparable to the target, as far as is known: "
     if around.sizes is None:
         return False, (
-            f"{lead}among non-members the rank correlation of what the features leave of their "
-            f"scores is {alike}, below {LEAST_LIKENESS:g}. A control that knows less than the "
-            "target finds less. How many records of the members' kind taught each of them "
-            "(--training-size, --reference-size) would settle it."
+            f"{lead}one that knows less than the target finds less. Say how many records of the "
+            "members' kind taught each of them (--training-size, --reference-size)."
         )
     target, control = around.sizes
     if control < LEAST_RECORDS * target:

@@ -198,7 +198,18 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
             reasons = [r for r in reasons if not r.startswith("No observed feature")]
     else:
         reasons = _reasons(context, proof.prepared, evidence.gamma_star, control)
+    if context.checklist and not _ruled_out(evidence):
+        sentence = f"{UNLESS}, the model {sentence.removeprefix('The model ')}"
     return Verdict("leak", not reasons, sentence, tuple(reasons))
+
+
+UNLESS = "Unless the groups differ in something that was not seen in the features"
+
+
+def _ruled_out(evidence: robustness.Evidence) -> bool:
+    """Whether the shift is known, or something like the target has shown that it is none."""
+    known = evidence.prepared.trim is None
+    return known or robustness.controlled(evidence)
 
 
 def _same_before(around: Controls) -> str:

@@ -74,6 +74,8 @@ class LadderRecord(Record):
     """Doublings after which epsilon would be 0."""
     rungs: tuple[RungRecord, ...] = ()
     adjusted: tuple[Adjusted, ...] = ()
+    same_kind: bool = False
+    """Whether the helpers are untrained copies of the target's own estimator."""
     sentence: str = ""
 
     @property
@@ -82,10 +84,15 @@ class LadderRecord(Record):
         return self.doublings is not None and self.doublings <= WITHIN + 1e-9
 
     @property
-    def supports(self) -> bool:
-        """Whether it may stand in for a comparable control."""
+    def leaves_something(self) -> bool:
+        """Whether helpers near the target's size leave an adjusted bound above 0."""
         left = self.adjusted_epsilon
         return self.within_two_doublings and self.extrapolable and bool(left and left > 0.0)
+
+    @property
+    def supports(self) -> bool:
+        """Whether it may stand in for a comparable control: what the target's kind learns."""
+        return self.same_kind and self.leaves_something
 
     @property
     def adjusted_epsilon(self) -> float | None:

@@ -18,12 +18,15 @@ from divulge.proof.controls import Controls
 from divulge.proof.prepared import Prepared
 from divulge.proof.robustness import Evidence, requirements
 from divulge.result import Result
+from divulge.result.of_helpers import Adjusted, LadderRecord
 from divulge.selftest.case import Case, Check
+from divulge.selftest.coded_tables import CODED, HIDDEN
 from divulge.selftest.fresh_tables import FRESH
-from divulge.selftest.hostile_tables import KINDS, UNSEEN
+from divulge.selftest.hostile_tables import KINDS, OTHERS, UNSEEN
 from divulge.shift.benchmark import LeftOut
 
-ALL = {**KINDS, **UNSEEN, **FRESH}
+ALL = {**KINDS, **UNSEEN, **FRESH, **CODED}
+WITH_HIDDEN = {**ALL, **HIDDEN}
 ROWS = 4000
 SHARE = 0.05
 """A hundred games in the full form."""
@@ -35,8 +38,9 @@ _ROBUST_GAMES = 3
 
 def audit(kind: str, rows: int, error: float, rng: np.random.Generator, *, control: bool) -> Result:
     """One audit of a table of this kind."""
-    drawn = ALL[kind](rows, rng)
+    drawn = WITH_HIDDEN[kind](rows, rng)
     columns = {**drawn.columns, "member": drawn.truth > 0.0, "score": drawn.score}
+    taught = OTHERS if control else None  # a true word: the two are twins
     if control:
         columns["control"] = drawn.control
     return membership(
@@ -45,6 +49,8 @@ def audit(kind: str, rows: int, error: float, rng: np.random.Generator, *, contr
         lower_is_member=False,
         features=list(drawn.columns),
         reference_score="control" if control else None,
+        training_size=taught,
+        reference_size=taught,
         corrections=("balanced", "prior"),
         deltas=(),
         error=error,
@@ -92,14 +98,18 @@ class Needed:
 def _lacking() -> Iterator[tuple[str, Evidence]]:
     one, first = np.ones(1), np.zeros(1, dtype=np.intp)
     prepared = Prepared(one, one, one, one, 0.0, first, 1, one, one, trim=1.5, c_lb=0.0)
-    control = Controls(reference=0.0, likeness=0.9)
+    control = Controls(reference=0.0, likeness=0.9, sizes=(1000, 1000), as_given=0.6, apart=0.0)
     whole = Evidence(prepared, 4.0, control, (), (LeftOut("a", 2.0),))
     yield "no control", replace(whole, around=Controls())
-    yield "a control that knows nothing", replace(whole, around=replace(control, likeness=0.1))
-    stated = replace(control, likeness=0.1, sizes=(1000, 1000), as_given=0.6, apart=0.0)
-    yield "a control that learned less", replace(whole, around=replace(stated, sizes=(1000, 500)))
-    yield "a control that learned from others", replace(whole, around=replace(stated, apart=0.3))
-    yield "a control unlike the target", replace(whole, around=replace(stated, as_given=0.1))
+    yield "a control of unknown training", replace(whole, around=replace(control, sizes=None))
+    yield "a control that learned less", replace(whole, around=replace(control, sizes=(1000, 500)))
+    yield "a control that learned from others", replace(whole, around=replace(control, apart=0.3))
+    yield "a control unlike the target", replace(whole, around=replace(control, as_given=0.1))
+    left = Adjusted(parameter="epsilon", delta=0.0, bound=0.9, bias_per_doubling=0.1, value=0.8)
+    ladder = LadderRecord(
+        extrapolable=True, helpers=1000, doublings=1.0, error=0.05, adjusted=(left,)
+    )
+    yield "helpers of another kind", replace(whole, around=Controls(ladder=ladder))
     yield "folded levels", replace(whole, folded=("some levels",))
     yield "a stronger observed feature", replace(whole, left_out=(LeftOut("a", 5.0),))
     yield "a blind baseline that speaks", replace(whole, prepared=replace(prepared, c_lb=0.1))
@@ -152,7 +162,7 @@ def cases() -> Iterator[Case | Check]:
         None,
         "null, every kind",
         f"with a control, {_ROBUST_GAMES} audits each",
-        CalledRobust(tuple(ALL)),
+        CalledRobust(tuple(WITH_HIDDEN)),
         quantity="false findings called robust",
         limit=0.0,
         quick=False,

@@ -33,7 +33,7 @@ MARGIN = 3.0
 """Standard errors from which a covariance is charged."""
 MOST = 4000
 """Records that are looked at, at most."""
-MOST_SINGLE, MOST_PAIRED = 40, 16
+MOST_SINGLE, MOST_PAIRED = 200, 16
 """Columns that are looked at one by one, and two by two."""
 MANY = 3
 """So many of them beyond the plain margin are no chance: together they are charged."""
@@ -94,7 +94,9 @@ def near_slopes(
         for name, near in _neighbourhoods(columns, levels, shapes, membership, here, there, rng):
             found.setdefault(name, np.zeros(shapes.shape))[here] = near
     few = few_columns(columns)
+    categories = 0 if levels is None else levels.shape[1]
     tried = {name: len(few) for name in few}
+    tried |= {_level(j): categories for j in range(categories)}
     for name, place in few.items():
         found[name] = np.zeros(shapes.shape)
         for there, here in (halves, halves[::-1]):
@@ -137,10 +139,13 @@ def _neighbourhoods(
     out.append(("leaf mates", _leaf_mates(columns, shapes, membership, here, there, rng)))
     if levels is not None:
         out += [
-            (f"level of category {j + 1}", _same_level(code, shapes, here, there))
-            for j, code in enumerate(levels.T)
+            (_level(j), _same_level(code, shapes, here, there)) for j, code in enumerate(levels.T)
         ]
     return out
+
+
+def _level(j: int) -> str:
+    return f"level of category {j + 1}"
 
 
 def _nearest(columns: Array, shapes: Array, here: Index, there: Index) -> list[tuple[int, Array]]:

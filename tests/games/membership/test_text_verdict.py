@@ -36,17 +36,23 @@ def test_without_a_control_it_is_fragile(table):
 
 def test_a_control_that_finds_nothing_makes_it_robust(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
-    found = divulge.membership(table, reference_score="control_loss", **given)
+    stated = {"training_size": 1500, "reference_size": 1500}
+    found = divulge.membership(table, reference_score="control_loss", **given, **stated)
     assert found.verdict.robust, found.verdict.reasons
+    assert found.verdict.sentence.startswith("The model gives away its members")
     assert all(r.holds for r in found.diagnostics.robustness)
     assert found.diagnostics.negative_control.likeness > 0.6
 
 
 def test_a_control_that_knows_nothing_supports_nothing(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
-    found = divulge.membership(table, reference_score="noise", lower_is_member=True, **given)
+    stated = {"training_size": 1500, "reference_size": 1500}
+    found = divulge.membership(
+        table, reference_score="noise", lower_is_member=True, **given, **stated
+    )
     assert found.verdict.status == "leak"
     assert not found.verdict.robust
+    assert found.verdict.sentence.startswith("Unless the groups differ")
     assert any("not comparable to the target" in reason for reason in found.verdict.reasons)
 
 
@@ -89,6 +95,17 @@ def test_a_control_that_shows_as_much_before_its_allowance_vetoes(table):
 def test_sizes_that_do_not_fit_are_refused(table, given, said):
     with pytest.raises(divulge.errors.InputError, match=said):
         divulge.membership(table, score="loss", features=["words"], **given)
+
+
+def test_a_control_has_the_direction_of_the_score_whatever_its_name(table):
+    named = {**table, "control": table["control_loss"]}
+    given = {"score": "loss", "features": ["words"]}
+    found = [
+        divulge.membership(named, reference_score=name, **given).diagnostics.negative_control
+        for name in ("control", "control_loss")
+    ]
+    assert found[0] == found[1]
+    assert found[0].likeness > 0.6
 
 
 def test_a_control_that_finds_the_same_takes_the_finding_away(table):

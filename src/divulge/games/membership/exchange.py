@@ -192,9 +192,11 @@ def climbed(
         ignorance=None if pools.lessons is None else pools.lessons.ignorance,
     )
     size_of_target = pools.training_size
-    return ladder.ladder(
+    record = ladder.ladder(
         found, raw, bounds, rule, helpers=size, training_size=size_of_target, curves=curves
     )
+    same = pools.lessons is not None and pools.lessons.learner.startswith("untrained")
+    return replace(record, same_kind=same)
 
 
 def target_loss(pools: Pools) -> Array | None:

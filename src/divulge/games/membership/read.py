@@ -137,7 +137,8 @@ def read_pools(
                 raise CannotConclude(f"Score {name!r} of {where} is the same in every row.")
         reference = None
         if reference_score is not None:
-            sign = scoring.direction(reference_score, lower_is_member)
+            alike = score_names[0] if lower_is_member is None else reference_score
+            sign = scoring.direction(alike, lower_is_member)
             reference = sign * tables.numbers(frame, reference_score, where)
         known = None
         if propensity is not None:
