@@ -9,8 +9,8 @@ define the group are hidden. The group is cut in three by coins:
 - *null*: the target, a forest, learned from the first third; the audit calls the third one members.
   The target saw none of them, so whatever is claimed is false;
 - *overfitted*: the target learned from the third that is audited. The leak is real;
-- a control of the same kind learned from the second third, and vetoes. "Claims" are what the audit
-  says without its veto; "robust" is the verdict with it.
+- a control of the same kind learned from the second third, as is stated, and vetoes. "Claims" are
+  what the audit says without its veto; "robust" is the verdict with it.
 
 The tables called ``test`` were not looked at while the guards were built. Prints a table and writes
 a CSV under out/.
@@ -181,7 +181,8 @@ def audit(data: Prepared, arm: str, seed: int) -> Result | None:
     members = data.group & (part == 2)
     taught = data.group & (part == (0 if arm == "null" else 2))
     target = losses(data, taught, seed)
-    control = losses(data, data.group & (part == 1), seed + 1000)
+    others = data.group & (part == 1)
+    control = losses(data, others, seed + 1000)
     if target is None or control is None:
         return None
     used = members | ~data.group
@@ -190,6 +191,8 @@ def audit(data: Prepared, arm: str, seed: int) -> Result | None:
         {**table, "member": members[used], "loss": target[used], "control_loss": control[used]},
         features=list(table),
         reference_score="control_loss",
+        training_size=int(taught.sum()),
+        reference_size=int(others.sum()),
         corrections=("balanced", "prior"),
         deltas=(),
         seed=seed,
