@@ -28,7 +28,7 @@ from divulge.work.pieces import digest
 
 ABOUT = b"divulge"
 RECORD, INSIDE = "record", "inside"
-KINDS = ("log_probabilities", "losses", "tokens")
+KINDS = ("log_probabilities", "losses", "tokens", "best")
 """What is written down of an answer."""
 
 
