@@ -102,6 +102,18 @@ def test_scores_with_shadow_models_beat_those_of_the_target_alone():
     assert best > areas["loss"] + 0.05, areas
 
 
+def test_a_truth_has_no_say_in_the_scores():
+    target = own_makers.forest(0).fit(FRAME[NAMES].to_numpy()[::2], FRAME["y"][::2])
+    kept = trained(model="own_makers:tree")
+    asked = {"features": "x_*", "label": "y", "model": target, "shadows": kept}
+    flipped = FRAME.assign(member=1 - FRAME["member"])
+    first, second = (
+        divulge.score(f, attack=["learned", "lira"], **asked) for f in (FRAME, flipped)
+    )
+    for name in ("learned", "lira"):
+        assert np.array_equal(first[name].to_numpy(), second[name].to_numpy())
+
+
 def test_the_table_on_disk_serves_any_order_and_chunks(tmp_path, rng):
     target = own_makers.tree(0).fit(FRAME[NAMES].to_numpy(), FRAME["y"])
     place = tmp_path / "shadows.parquet"

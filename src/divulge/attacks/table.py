@@ -273,7 +273,8 @@ def _ask(job: Job, chunk: Any) -> dict[str, npt.NDArray[Any]]:
 def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Scored]:
     """Scores of the attacks that look at all records together, beside the others."""
     records = tables.concat([chunk for chunk, _ in whole])
-    order = order_of(records, records.columns)  # attacks add up, and learn, in that order
+    shown = [c for c in records.columns if c != MEMBER]  # a truth has no say in an order
+    order = order_of(records, shown)  # attacks add up, and learn, in that order
     seen = unpacked([found for _, found in whole], job.question, [records])
     parts = {name: values[order] for name, values in packed(seen).items()}
     seen = unpacked([parts], job.question, [arranged(records, order)])
