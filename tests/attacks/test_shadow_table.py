@@ -215,3 +215,30 @@ def test_records_that_were_not_asked_about_are_an_error():
         divulge.score(FRAME, shadows=FRAME, **asked)
     with pytest.raises(InputError, match="knows who each was trained on"):
         divulge.score(FRAME, shadows=trained(), shadow_columns=["y"], **asked)
+
+
+def test_language_models_are_fine_tuned_again(tmp_path, rng):
+    """From the folder of a target and of what it started from, to LiRA on texts."""
+    pytest.importorskip("torch", reason="torch is in the extra language")
+    pytest.importorskip("transformers", reason="transformers is in the extra language")
+    import copy
+
+    from divulge.models import finetune
+
+    words = [f"{a}{b}" for a in "bdfglmnprst" for b in ("an", "el", "or", "ui")]
+    texts = [" ".join(rng.choice(words, size=int(n))) for n in rng.integers(5, 10, size=48)]
+    tokenizer = finetune.byte_pairs(texts, 330)
+    rows = finetune.padded(tokenizer(texts)["input_ids"], None)
+    base = finetune.tiny(330, 48, rng, layers=1, width=16, heads=2)
+    target = copy.deepcopy(base)
+    finetune.finetune(target, rows[:24], rng, epochs=30, rate=2e-2)
+    for name, network in (("base", base), ("target", target)):
+        finetune.save(network, tokenizer, tmp_path / name)
+    data = {"text": texts, "member": np.arange(48) < 24}
+    given = {"text": "text", "model": tmp_path / "target"}
+    how = {"start": str(tmp_path / "base"), "epochs": 20, "rate": 2e-2}
+    kept = divulge.shadows(data, training=how, count=4, **given)
+    scored = divulge.score(data, shadows=kept, attack=["loss", "lira", "learned"], **given)
+    areas = {n: auc(registry.direction(n) * scored[n].to_numpy(), data["member"])
+             for n in ("loss", "lira")}  # fmt: skip
+    assert areas["lira"] > 0.8, areas
