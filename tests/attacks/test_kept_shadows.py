@@ -40,6 +40,8 @@ def test_a_damaged_table_is_an_error(rng):
     table = table_of(KEYS, INSIDE, [said(rng), said(rng)], ["text"], None, {"shadows": 2})
     with pytest.raises(InputError, match="damaged: its records are not in order"):
         read_kept(table.take([1, 0, 2, 3]).replace_schema_metadata(table.schema.metadata))
+    with pytest.raises(InputError, match="damaged"):
+        read_kept(table_of(KEYS, INSIDE[:, :1], [said(rng)], ["text"], None, {"shadows": 2}))
     with pytest.raises(InputError, match="no answers of shadow model 1"):
         read_kept(table.drop(["tokens 1"]))
     with pytest.raises(InputError, match="not a table that divulge shadows wrote"):

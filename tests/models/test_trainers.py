@@ -151,7 +151,10 @@ def test_networks_of_a_class_and_of_a_factory(tmp_path):
     ((suffix, data),) = maker.files(model).items()
     assert suffix == ".safetensors"
     assert set(safetensors.load(data)) == set(own_network.Small().state_dict())
-    maker, model, differs = again("own_makers:network", how)
+    maker, model, differs = again("own_makers:network", how, classes=("no", "yes"))
+    assert aligned(base.ask(model, SHOWN), model, ("no", "yes")).log_probabilities.shape[1] == 2
+    with pytest.raises(InputError, match="2 classes apart, the records have 3"):
+        aligned(base.ask(model, SHOWN), model, ("no", "yes", "never"))
     before = torch.random.get_rng_state()
     maker.train(SHOWN, labels(), 0)
     assert torch.equal(before, torch.random.get_rng_state())

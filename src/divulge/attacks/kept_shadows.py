@@ -137,12 +137,15 @@ def read_kept(source: Any) -> KeptShadows:
     described = _described(source, table, where)
     tables.require_columns(frame, [RECORD, INSIDE], where)
     keys = table.column(RECORD).to_numpy().astype(np.uint64)
-    inside = np.array(table.column(INSIDE).to_pylist(), dtype=bool)
-    columns, classes = described["columns"], described["classes"]
+    flat = np.concatenate(
+        [c.flatten().to_numpy(zero_copy_only=False) for c in table.column(INSIDE).chunks]
+    )
+    columns, classes, count = (described[name] for name in ("columns", "classes", "shadows"))
     require(
-        inside.ndim == 2 and bool((keys[1:] > keys[:-1]).all()),
+        flat.size == keys.size * count and bool((keys[1:] > keys[:-1]).all()),
         f"{where} is damaged: its records are not in order.",
     )
+    inside = flat.reshape(-1, count).astype(bool)
     models = []
     for k in range(inside.shape[1]):
         said = {

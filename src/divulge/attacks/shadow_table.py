@@ -96,12 +96,13 @@ def shadows(
     inside = halves(asked.pool, count, rng)
     kept = asked.records.select(*asked.features).to_arrow()
     lesson = _TableLesson(maker, kept, asked.repeats, labels, save is not None)
-    named = cache_key or (maker.identity() if cache is not None else None)
+    told = maker.identity() if cache is not None else None
+    named = [told, cache_key, sorted((training or {}).items())] if told or cache_key else None
     if cache is not None and named is None:
         why = "Shadow models are not cached: nothing tells when the training changes."
         warnings.warn(f"{why} Pass a cache key.", Note, stacklevel=3)
     about = {
-        "training": named,
+        "training": named and repr(named),
         "data": tables.fingerprint(None, asked.records, "")["sha256"],
         "classes": None if labels is None else [str(c) for c in labels.classes],
         "saved": save is not None,

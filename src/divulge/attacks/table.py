@@ -124,7 +124,7 @@ def score(
     if table is not None:
         require_table_name(table, (data, members, nonmembers, population))
     kept = None
-    if not isinstance(shadows, list | tuple):
+    if shadows is not None and not isinstance(shadows, list | tuple):
         require(not shadow_columns, "A table of shadow models knows who each was trained on.")
         kept = read_kept(shadows)
         shadows, shadow_columns = kept.models, kept.marks
@@ -134,12 +134,12 @@ def score(
         label=label,
         text=text,
         references=tuple(handed(reference) for reference in references),
-        shadows=tuple(handed(shadow) for shadow in shadows),
+        shadows=tuple(handed(shadow) for shadow in shadows or ()),
         shadow_columns=tuple(shadow_columns),
     )
     chunks = _chunks(data, members, nonmembers, chunk, None if kept is None else kept.marked)
     job = replace(prepared(question, chunks.first(FIRST), attack, population), cache_key=cache_key)
-    for note in not_opened(attack, references, shadows):
+    for note in not_opened(attack, references, question.shadows):
         warnings.warn(note, Note, stacklevel=3)
     pieces = Pieces.at(cache)
     made = _scored(job, chunks, pieces, engine, progress)

@@ -153,7 +153,10 @@ def aligned(answers: Answers, model: Model, classes: tuple[Any, ...] | None) -> 
     logs = answers.log_probabilities
     if logs is None or classes is None:
         return answers
-    known = tuple(range(logs.shape[1])) if model.classes is None else model.classes
+    known = model.classes
+    if known is None and logs.shape[1] == len(classes):
+        return answers  # it was taught numbers, and counts
+    known = tuple(range(logs.shape[1])) if known is None else known
     place = {str(c): j for j, c in enumerate(classes)}
     strange = [c for c in known if str(c) not in place]
     require(
