@@ -1,6 +1,6 @@
 """Every attack on membership against one overfitted model, side by side.
 
-    python benchmarks/attacks.py [--shadows 32] [--quick] [--language] [--peer]
+    python benchmarks/attacks.py [--shadows 32] [--quick] [--language] [--command-line] [--peer]
 
 Fashion-MNIST as 50 principal components (``make fashion``; without it, scikit-learn's digits). The
 target is a perceptron with one hidden layer, trained on half of the candidates until it knows them
@@ -9,8 +9,11 @@ candidates, reference models on halves of other records, and further records tha
 on are the population. Answers of shadow models are kept in out/attacks: a second run trains none.
 
 ``--language`` attacks a tiny GPT-2 on Jane Austen's novels instead (``make text``, extra
-``language``). ``--peer`` adds the black-box attack of the adversarial-robustness-toolbox, taught by
-one of the shadow models (pip install adversarial-robustness-toolbox packaging).
+``language``), trained from nothing or, with ``--tuned``, fine-tuned from the reference; a text has
+``--length`` tokens. ``--command-line`` attacks a forest by the commands alone, without and with
+shadow models (extra ``models``). ``--peer`` adds the black-box attack of the
+adversarial-robustness-toolbox, taught by one of the shadow models (pip install
+adversarial-robustness-toolbox packaging).
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ CONSOLE = Console(width=100, highlight=False)
 COMPONENTS = 50
 
 # What the papers report of the first attack against the second, and by which measure they say so.
-AUC, LOW = "AUC", "TPR at 0.1%"
+AUC, LOW, ONE = "AUC", "TPR at 0.1%", "TPR at 1%"
 EXPECTED = (
     ("modified_entropy", "entropy", AUC, "Song and Mittal 2021"),
     ("difficulty", "loss", AUC, "Watson et al. 2022"),
@@ -59,6 +62,10 @@ EXPECTED = (
     ("reference_ratio", "loss", AUC, "Carlini et al. 2021"),
     ("min_k", "loss", AUC, "Shi et al. 2024"),
     ("min_k_plus", "min_k", AUC, "Zhang et al. 2025"),
+    ("error_tokens", "reference_ratio", AUC, "Ilić et al. 2026"),
+    ("error_tokens", "reference_ratio", ONE, "Ilić et al. 2026"),
+    ("windows", "reference_ratio", AUC, "Chen et al. 2026"),
+    ("windows", "reference_ratio", ONE, "Chen et al. 2026"),
 )
 
 
@@ -238,14 +245,14 @@ def quality(observed: Observed, member: npt.NDArray[np.bool_], others: dict[str,
     for name, score in scores.items():
         area, half = auc_interval(score, member)
         low, one = (tpr_at(score, truth, f) for f in (0.001, 0.01))
-        rows[name] = {AUC: area, LOW: low, "half": half, "one": one}
+        rows[name] = {AUC: area, LOW: low, "half": half, ONE: one}
     for name, row in sorted(rows.items(), key=lambda item: -item[1][AUC]):
         took = f"{seconds[name]:.1f}" if name in seconds else ""
         table.add_row(
             name,
             f"{row[AUC]:.3f} ± {row['half']:.3f}",
             f"{row[LOW]:.2%}",
-            f"{row['one']:.2%}",
+            f"{row[ONE]:.2%}",
             took,
         )
     CONSOLE.print(table)
@@ -276,15 +283,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--out", type=Path, default=Path("out/attacks"))
     options.add_argument("--quick", action="store_true", help="digits, 8 shadow models")
     options.add_argument("--language", action="store_true")
+    options.add_argument("--length", type=int, default=32, help="tokens of a chunk of text")
+    options.add_argument("--tuned", action="store_true", help="fine-tune from the reference")
+    options.add_argument("--command-line", action="store_true", help="a forest, by commands")
+    options.add_argument("--records", type=int, default=4_000, help="with --command-line")
     options.add_argument("--peer", action="store_true")
     args = options.parse_args(arguments)
     start = time.perf_counter()
     if args.language:
         from attacks_language import novels_observed
 
-        observed, member = novels_observed(args.seed, quick=args.quick, console=CONSOLE)
+        observed, member = novels_observed(
+            args.seed, quick=args.quick, console=CONSOLE, length=args.length, tuned=args.tuned
+        )
         others: dict[str, Array] = {}
-        where = "a tiny GPT-2 on Jane Austen"
+        kind = "fine-tuned from the reference" if args.tuned else "trained from nothing"
+        where = f"a tiny GPT-2 on Jane Austen, {args.length} tokens a chunk, {kind}"
     else:
         try:
             data = digits(args.seed) if args.quick else fashion(args.seed)
@@ -292,6 +306,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             CONSOLE.print(f"{error} Digits are used instead.")
             data = digits(args.seed)
         count = 8 if args.quick else args.shadows
+        if args.command_line:
+            from attacks_command_line import run
+
+            size = min(args.records, data.candidates.size)
+            CONSOLE.print(f"{data.name}, a forest: {size:,} records, {count} shadow models\n")
+            run(data, records=size, population=size // 4, shadows=count, seed=args.seed,
+                console=CONSOLE, interval=auc_interval)  # fmt: skip
+            return
         observed, target = images(
             data, shadows=count, references=args.references, seed=args.seed, folder=args.out,
             jobs=args.jobs,

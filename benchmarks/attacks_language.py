@@ -1,14 +1,16 @@
 """What attacks on language models may look at: a tiny GPT-2 and Jane Austen's novels.
 
 A tokenizer is learned from all novels; their chunks of 32 tokens are split at random into members,
-non-members and the training set of the reference, a model of the same kind.
+non-members and the training set of the reference, a model of the same kind. The target is trained
+from nothing, or fine-tuned from the reference, as the attacks by tokens have it.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,11 @@ from divulge.models.language import LanguageModel
 Tokens = npt.NDArray[np.int64]
 TEXT = Path("out/text/Rdata.rdb")
 LENGTH, VOCABULARY = 32, 1_024
-POSITIONS = 96
+WIDER = 3
 """A text in lower case may have more tokens than the chunk it comes from."""
+TUNED = 3
+"""Epochs of a fine-tuned target, as in the papers."""
+FIELDS = ("tokens", "means", "deviations", "best")
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,14 @@ class Sizes:
     epochs: int = 12
     width: int = 96
     layers: int = 2
+    positions: int = WIDER * LENGTH
 
 
 QUICK = Sizes(each=300, epochs=8, width=64, layers=1)
 
 
 def novels_observed(
-    seed: int, *, quick: bool, console: Console
+    seed: int, *, quick: bool, console: Console, length: int = LENGTH, tuned: bool = False
 ) -> tuple[Observed, npt.NDArray[np.bool_]]:
     """Answers of target and reference to members and non-members, and who is a member."""
     sizes = QUICK if quick else Sizes()
@@ -55,19 +61,24 @@ def novels_observed(
     for name, lines in novels(TEXT).items():
         documents |= chapters(lines, name)
     tokenizer = finetune.byte_pairs(list(documents.values()), VOCABULARY)
-    frame = chunks(documents, tokenizer, length=LENGTH, most=None)
+    frame = chunks(documents, tokenizer, length=length, most=None)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(frame))
-    require(
-        order.size >= 3 * sizes.each,
-        f"The novels have {order.size} chunks; {3 * sizes.each} are needed.",
-    )
+    sizes = replace(sizes, each=min(sizes.each, order.size // 3), positions=WIDER * length)
+    require(sizes.each >= 100, f"The novels have only {order.size} chunks of {length} tokens.")
     tokens = token_matrix(frame)[order]
     texts = [str(t) for t in np.asarray(frame["text"].to_list(), dtype=object)[order]]
     audited = 2 * sizes.each
     member = np.arange(audited) < sizes.each
-    target = _trained(tokens[: sizes.each], tokenizer, sizes, rng)
-    reference = _trained(tokens[audited : audited + sizes.each], tokenizer, sizes, rng)
+    outside = tokens[audited : audited + sizes.each]
+    if tuned:
+        reference = _trained(outside, tokenizer, sizes, rng)
+        network = copy.deepcopy(reference.network)
+        finetune.finetune(network, tokens[: sizes.each], rng, epochs=TUNED, rate=2e-3)
+        target = LanguageModel(network, tokenizer)
+    else:
+        target = _trained(tokens[: sizes.each], tokenizer, sizes, rng)
+        reference = _trained(outside, tokenizer, sizes, rng)
     observed = Observed(
         target=answers(target, tokens[:audited]),
         texts=texts[:audited],
@@ -84,16 +95,19 @@ def novels_observed(
 def _trained(
     tokens: Tokens, tokenizer: Any, sizes: Sizes, rng: np.random.Generator
 ) -> LanguageModel:
-    network = finetune.tiny(len(tokenizer), POSITIONS, rng, width=sizes.width, layers=sizes.layers)
+    network = finetune.tiny(
+        len(tokenizer), sizes.positions, rng, width=sizes.width, layers=sizes.layers
+    )
     finetune.finetune(network, tokens, rng, epochs=sizes.epochs, rate=2e-3)
     return LanguageModel(network, tokenizer)
 
 
 def answers(model: LanguageModel, records: Sequence[Sequence[int]] | Tokens) -> Answers:
-    """Log-probabilities of the tokens, and the moments of the whole distribution at each place."""
+    """Log-probabilities of the tokens; of the whole distribution the moments and the largest."""
     import torch
 
-    rows = [list(map(int, r))[:POSITIONS] for r in records]
+    longest = model.longest
+    rows = [list(map(int, r))[:longest] for r in records]
     parts = []
     model.network.eval()
     with torch.inference_mode():
@@ -109,7 +123,7 @@ def answers(model: LanguageModel, records: Sequence[Sequence[int]] | Tokens) -> 
             deviations = ((p * logs**2).sum(2) - means**2).clamp_min(0.0).sqrt()
             found = [
                 np.where(inside.numpy(), v.double().numpy(), np.nan)
-                for v in (own, means, deviations)
+                for v in (own, means, deviations, logs.amax(2))
             ]
-            parts.append(Answers(tokens=found[0], means=found[1], deviations=found[2]))
+            parts.append(Answers(**dict(zip(FIELDS, found, strict=True))))
     return Answers.joined(parts)

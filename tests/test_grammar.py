@@ -25,6 +25,7 @@ FUNCTIONS = {
     "leakage": divulge.leakage,
     "lineup": divulge.lineup,
     "score": divulge.score,
+    "shadows": divulge.shadows,
 }
 INPUT = (
     *("train", "base", "record", "loss", "add"),
@@ -38,7 +39,7 @@ INPUT = (
 )
 MODEL = (
     *("model", "proxy_model", "public_model", "references", "shadows", "shadow_columns", "form"),
-    *("attack", "helpers", "learner", "training_size", "reference_size", "power"),
+    *("training", "attack", "helpers", "learner", "training_size", "reference_size", "power"),
     *("generator", "drop_poor", "draw", "candidates"),
 )
 STATISTICS = (
@@ -60,8 +61,8 @@ STATISTICS = (
     *("deltas", "error", "repeats", "seed", "seeds"),
 )
 WORK = ("chunk", "n_jobs", "backend", "address", "cache", "cache_key")
-OUTPUT = ("table", "command", "progress")
-LONG = ("membership", "synthetic", "measure", "score", "lineup", "audit")
+OUTPUT = ("table", "save", "command", "progress")
+LONG = ("membership", "synthetic", "measure", "score", "shadows", "lineup", "audit")
 """Functions with work that processes can share."""
 
 
@@ -99,7 +100,7 @@ def test_every_public_name_is_documented():
     for name in divulge.__all__:
         assert f"divulge.{name}" in PAGE, name
         assert getattr(divulge, name) is not None
-    assert len(divulge.__all__) <= 13
+    assert len(divulge.__all__) <= 14
 
 
 def test_every_shared_word_is_documented():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from divulge.attacks.shadow_table import shadows
     from divulge.attacks.table import score
     from divulge.claims import check
     from divulge.games import canaries
@@ -34,6 +35,7 @@ _NAMES = {
     "membership": "divulge.games.membership",
     "retraining": "divulge.games.retraining",
     "score": "divulge.attacks.table",
+    "shadows": "divulge.attacks.shadow_table",
     "synthetic": "divulge.games.synthetic",
 }
 """Where each public name lives. ``canaries`` is a module: that game has two steps."""
@@ -56,6 +58,7 @@ __all__ = [
     "membership",
     "retraining",
     "score",
+    "shadows",
     "synthetic",
 ]
 

@@ -10,10 +10,12 @@ import pytest
 from planted import language
 
 from divulge.attacks import (
+    error_tokens,
     lowercase,
     min_k,
     min_k_plus,
     reference_ratio,
+    windows,
     zlib_ratio,
 )
 from divulge.attacks.base import Observed
@@ -85,9 +87,9 @@ def test_padding_changes_no_score(rng):
 
     def wider(answers: Answers) -> Answers:
         pad = ((0, 0), (0, 7))
-        parts = (answers.tokens, answers.means, answers.deviations)
+        parts = (answers.tokens, answers.means, answers.deviations, answers.best)
         padded = [np.pad(p, pad, constant_values=np.nan) for p in parts]
-        return Answers(tokens=padded[0], means=padded[1], deviations=padded[2])
+        return Answers(tokens=padded[0], means=padded[1], deviations=padded[2], best=padded[3])
 
     padded = replace(
         observed,
@@ -95,7 +97,9 @@ def test_padding_changes_no_score(rng):
         lowered=wider(observed.lowered),
         references=tuple(map(wider, observed.references)),
     )
-    for module in (zlib_ratio, lowercase, reference_ratio, min_k, min_k_plus):
+    for module in (
+        zlib_ratio, lowercase, reference_ratio, min_k, min_k_plus, error_tokens, windows
+    ):  # fmt: skip
         assert module.ATTACK(padded) == pytest.approx(module.ATTACK(observed))
 
 
@@ -106,6 +110,8 @@ def test_padding_changes_no_score(rng):
         (lowercase, "lower case"),
         (reference_ratio, "a reference model"),
         (min_k_plus, "whole distribution"),
+        (error_tokens, "its most likely token"),
+        (windows, "a reference model"),
     ],
 )
 def test_what_is_missing_is_named(module, lacking):

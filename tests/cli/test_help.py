@@ -49,7 +49,7 @@ def files(name: str) -> dict[str, bytes]:
         return {f"{n}.csv": _table(250, key=np.arange(250)) for n in ("data", "ref")}
     if name == "lineup":
         return {"scores.csv": csv({f"s_{k}": RNG.normal(size=60).tolist() for k in range(4)})}
-    if name == "score":
+    if name in ("score", "shadows"):
         return {"records.csv": _table(100, y=np.arange(100) % 2)}
     if name in ("retraining", "canaries audit", "check", "report"):
         return small.FILES
@@ -82,7 +82,7 @@ def _epilog(name: str) -> str:
 )
 def test_the_example_runs(name, tmp_path):
     lay_out(files(name), tmp_path)
-    if name == "score":
+    if name in ("score", "shadows"):
         _save_model(tmp_path / "target.skops")
     done = run(*example(name), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

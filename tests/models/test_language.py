@@ -89,6 +89,10 @@ def test_log_probabilities_are_those_of_the_model(folder):
         out = model.network(torch.from_numpy(rows), output_hidden_states=True)
         expected = out.logits.log_softmax(2)[:, :-1].gather(2, torch.from_numpy(rows[:, 1:, None]))
     assert answers.log_probabilities == pytest.approx(expected[..., 0].numpy(), abs=1e-5)
+    logs = out.logits.log_softmax(2)[:, :-1].numpy()
+    assert answers.best == pytest.approx(logs.max(axis=2), abs=1e-5)
+    first = logs.argmax(axis=2) == rows[:, 1:]
+    assert np.array_equal(answers.log_probabilities == answers.best, first)  # to the last bit
     assert answers.embeddings == pytest.approx(out.hidden_states[-1].mean(1).numpy(), abs=1e-5)
     assert answers.losses == pytest.approx(-answers.log_probabilities.mean(1))
 

@@ -6,6 +6,14 @@ from mutating import Mutation
 
 ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
+        "shadow models that are spared the members",
+        "divulge.attacks.shadow_table:shadows",
+        "trained(lesson, inside, seed",
+        "trained(lesson, inside & ~np.isin(asked.keys, content.keys(tables.read(members), "
+        "asked.columns))[:, None], seed",
+        ("shadows epsilon, lira |",),
+    ),
+    Mutation(
         "canary scores that leak the truth",
         "divulge.games.canaries.play:audit",
         "joined.score,\n        made.truth,",

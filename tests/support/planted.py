@@ -16,6 +16,7 @@ CLASSIFIER = (
 )  # fmt: skip
 LANGUAGE = (
     "loss", "difficulty", "ratio", "zlib", "lowercase", "reference_ratio", "min_k", "min_k_plus",
+    "error_tokens", "windows",
 )  # fmt: skip
 
 
@@ -63,7 +64,8 @@ def language(
     def answers(seen: np.ndarray) -> Answers:
         drawn = means - hard + deviations * rng.normal(size=(n, width)) + gain * seen[:, None]
         tokens = np.where(beyond, np.nan, np.minimum(drawn, -1e-3))
-        return Answers(tokens=tokens, means=means, deviations=deviations)
+        best = np.maximum(tokens, -1.0)  # whatever is below is not the most likely token
+        return Answers(tokens=tokens, means=means, deviations=deviations, best=best)
 
     lengths = (~beyond).sum(axis=1)
     alphabet = list("abcdefghijklmnop qrstuvwxyz")

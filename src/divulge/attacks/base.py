@@ -19,8 +19,8 @@ from divulge.types import Array
 
 Mask = npt.NDArray[np.bool_]
 Need = Literal[
-    "losses", "label", "probabilities", "tokens", "vocabulary", "texts", "lowered", "reference",
-    "features", "population", "shadows out", "shadows in",
+    "losses", "label", "probabilities", "tokens", "vocabulary", "top", "texts", "lowered",
+    "reference", "features", "population", "shadows out", "shadows in",
 ]  # fmt: skip
 """What an attack needs; see ``NEEDS`` for the words a person reads."""
 
@@ -30,6 +30,7 @@ NEEDS: dict[str, str] = {
     "probabilities": "a model that gives a probability per class",
     "tokens": "a language model that gives the log-probability of every token",
     "vocabulary": "a language model that gives its whole distribution at every token",
+    "top": "a language model that gives its most likely token at every place",
     "texts": "the text of each record",
     "lowered": "the language model's answers to the text in lower case",
     "reference": "a reference model that never saw the records (--reference)",
@@ -75,6 +76,7 @@ class Observed:
             "probabilities": target.log_probabilities is not None,
             "tokens": target.tokens is not None,
             "vocabulary": target.means is not None and target.deviations is not None,
+            "top": target.best is not None,
             "texts": self.texts is not None,
             "lowered": self.lowered is not None,
             "reference": len(self.references) > 0,

@@ -13,6 +13,7 @@ from divulge.attacks import (
     confidence,
     difficulty,
     entropy,
+    error_tokens,
     learned,
     lira_offline,
     lira_online,
@@ -27,6 +28,7 @@ from divulge.attacks import (
     reference_ratio,
     rmia,
     rmia_online,
+    windows,
     zlib_ratio,
 )
 from divulge.attacks.base import Attack, Observed
@@ -52,6 +54,8 @@ _COMBINED = (
     reference_ratio.ATTACK,
     min_k.ATTACK,
     min_k_plus.ATTACK,
+    error_tokens.ATTACK,
+    windows.ATTACK,
 )
 """What the learned combination may use: all that need not be fitted anew for every stand-in."""
 BUILT_IN: tuple[Attack, ...] = (*_COMBINED, quantile.ATTACK, learned.combination(_COMBINED))

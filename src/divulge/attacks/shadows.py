@@ -3,14 +3,21 @@
 Each record of the pool is in the training set of half of the models, drawn at random (Carlini et
 al., 2022). Online, the records under attack are part of the pool; offline they are not, and every
 model answers for them as an outsider. Trained in parallel, in pieces that survive a kill.
+
+Why a score may use them: nothing here looks at who is a member of the target. Training sets are
+drawn from all records of the pool alike, so given the records the shadow models are independent of
+the truths and of the target. A score that sees both is a post-processing of the target's output
+with outside randomness, and whatever bounds the target bounds it, too. A shadow model that is
+trained on members more often than on others, or in another order, breaks that: the score then
+shows truths that the target need not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +28,20 @@ from divulge.models import code
 from divulge.models.base import SMALLEST, Answers, logarithms
 from divulge.types import Array
 from divulge.work import Engine
-from divulge.work.pieces import Pieces, digest
+from divulge.work.pieces import Arrays, Pieces, digest
 from divulge.work.threads import Sized, single
 
 Make = Callable[[int], Any]
 """``make(seed)`` is a fresh estimator with ``fit(x, y)`` and ``predict_proba(x)``."""
+Progress = Callable[[int, int], None]
 COUNT = 16
+
+
+class ShadowLesson(Protocol):
+    """How one shadow model is trained on some of the records and asked about all of them."""
+
+    def __call__(self, rows: Mask, seed: int, name: str) -> Mapping[str, Any]:
+        """What it says, as named arrays."""
 
 
 @dataclass(frozen=True)
@@ -83,19 +98,33 @@ def train_shadows(
     )
     require(cache is None or bool(name), "Give the pieces a name that says which training it is.")
     inside = halves(may, count, np.random.default_rng(seed))
-    job = _ShadowJob(make, np.asarray(x), labels, int(labels.max()) + 1, seed, inside)
+    lesson = _ArrayLesson(make, np.asarray(x), labels, int(labels.max()) + 1)
     inputs = {
         "name": name,
-        "seed": seed,
-        "data": digest((job.x, labels)),
+        "data": digest((lesson.x, labels)),
         "code": code.of(make) if cache is not None else None,
     }
-    keep = Pieces.at(cache).tasks(
-        "shadow", lambda k: {**inputs, "model": k, "rows": digest(inside[:, k])}
-    )
     engine = Engine(backend, n_jobs, address)
-    found = engine.run(job, range(count), keep=keep, progress=progress)
+    found = trained(lesson, inside, seed, inputs, engine, Pieces.at(cache), progress)
     return Shadows(tuple(Answers(log_probabilities=f["answers"]) for f in found), inside)
+
+
+def trained(
+    lesson: ShadowLesson,
+    inside: Mask,
+    seed: int,
+    inputs: Mapping[str, Any],
+    engine: Engine,
+    pieces: Pieces,
+    progress: Progress | None = None,
+) -> list[Arrays]:
+    """What every shadow model says; ``inputs`` names the lesson in the kept pieces."""
+    keep = pieces.tasks(
+        "shadow",
+        lambda k: {**inputs, "seed": seed, "model": k, "rows": digest(inside[:, k])},
+    )
+    job = _ShadowJob(lesson, seed, inside)
+    return list(engine.run(job, range(inside.shape[1]), keep=keep, progress=progress))
 
 
 def halves(pool: Mask, count: int, rng: np.random.Generator) -> Mask:
@@ -106,20 +135,29 @@ def halves(pool: Mask, count: int, rng: np.random.Generator) -> Mask:
 
 @dataclass(frozen=True)
 class _ShadowJob:
+    lesson: ShadowLesson
+    seed: int
+    inside: Mask
+
+    def __call__(self, index: int) -> Mapping[str, Any]:
+        """One model; its seed depends on its place alone."""
+        words = np.random.SeedSequence([self.seed, index]).generate_state(1)
+        seed = int(words[0]) % 2**31
+        return self.lesson(self.inside[:, index], seed, f"Shadow model {index}")
+
+
+@dataclass(frozen=True)
+class _ArrayLesson:
     make: Make
     x: npt.NDArray[Any]
     labels: npt.NDArray[np.intp]
     classes: int
-    seed: int
-    inside: Mask
 
-    def __call__(self, index: int) -> dict[str, Array]:
-        """Log-probabilities of all records under one model; its seed depends on its place alone."""
-        rows = self.inside[:, index]
-        words = np.random.SeedSequence([self.seed, index]).generate_state(1)
-        model = self.make(int(words[0]) % 2**31)
+    def __call__(self, rows: Mask, seed: int, name: str) -> dict[str, Array]:
+        """Log-probabilities of all records."""
+        model = self.make(seed)
         asked = Sized(model).fit(self.x[rows], self.labels[rows])
-        found = logarithms(asked.predict_proba(self.x), f"Shadow model {index}")
+        found = logarithms(asked.predict_proba(self.x), name)
         known = np.asarray(getattr(model, "classes_", np.arange(self.classes)), dtype=np.intp)
         out = np.full((len(self.x), self.classes), np.log(SMALLEST))
         out[:, known] = found  # a class that its training set lacks is impossible to it

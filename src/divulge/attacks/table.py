@@ -21,6 +21,7 @@ import numpy.typing as npt
 from divulge import __version__
 from divulge.attacks import registry
 from divulge.attacks.base import Attack, Observed
+from divulge.attacks.kept_shadows import read_kept, without
 from divulge.attacks.observe import Question, observe, packed, unpacked
 from divulge.data import chunked, tables
 from divulge.data.arranged import arranged, order_of
@@ -92,7 +93,7 @@ def score(
     text: str | None = None,
     model: Any,
     references: Sequence[Any] = (),
-    shadows: Sequence[Any] = (),
+    shadows: Any = (),
     shadow_columns: Sequence[str] = (),
     attack: str | Sequence[str] = "all",
     chunk: int = CHUNK,
@@ -109,8 +110,9 @@ def score(
     ``data`` is one table, or ``members`` and ``nonmembers`` are given apart, which become the
     column ``member``. The table keeps its columns (or those in ``columns``) and gains one per
     attack, in the attack's own sign. ``attack="all"`` takes every attack that has what it
-    needs. ``references``, ``shadows`` (with the columns that say which records each trained on)
-    and ``population`` are what some attacks need; ``divulge attacks`` lists them. Every model
+    needs. ``references``, ``shadows`` and ``population`` are what some attacks need; ``divulge
+    attacks`` lists them. ``shadows`` is what ``divulge.shadows`` returned or wrote, or several
+    models with the columns that say which records each trained on. Every model
     is a ``Source``, a fitted object, a callable or a place as text. Chunks of ``chunk`` records
     are asked about by ``n_jobs`` processes, ``backend`` and ``address``
     (``divulge.work.Engine``). With a folder ``cache`` a second run repeats nothing. Models are
@@ -121,22 +123,28 @@ def score(
     engine = Engine(backend, n_jobs, address)
     if table is not None:
         require_table_name(table, (data, members, nonmembers, population))
+    kept = None
+    if shadows is not None and not isinstance(shadows, list | tuple):
+        require(not shadow_columns, "A table of shadow models knows who each was trained on.")
+        kept = read_kept(shadows)
+        shadows, shadow_columns = kept.models, kept.marks
     question = Question(
         target=handed(model),
         features=(features,) if isinstance(features, str) else tuple(features),
         label=label,
         text=text,
         references=tuple(handed(reference) for reference in references),
-        shadows=tuple(handed(shadow) for shadow in shadows),
+        shadows=tuple(handed(shadow) for shadow in shadows or ()),
         shadow_columns=tuple(shadow_columns),
     )
-    chunks = _chunks(data, members, nonmembers, chunk)
+    chunks = _chunks(data, members, nonmembers, chunk, None if kept is None else kept.marked)
     job = replace(prepared(question, chunks.first(FIRST), attack, population), cache_key=cache_key)
-    for note in not_opened(attack, references, shadows):
+    for note in not_opened(attack, references, question.shadows):
         warnings.warn(note, Note, stacklevel=3)
     pieces = Pieces.at(cache)
     made = _scored(job, chunks, pieces, engine, progress)
-    shaped = (_table(chunk, scores, columns) for chunk, scores in made)
+    marks = () if kept is None else kept.marks
+    shaped = (_table(without(chunk, marks), scores, columns) for chunk, scores in made)
     if table is None:
         return tables.concat(list(shaped))
     write_table(table, (part.to_arrow() for part in shaped), _about(job))
@@ -201,7 +209,9 @@ def _needs(attacks: Iterable[Attack]) -> Collection[str]:
     return {need for attack in attacks for need in attack.needs}
 
 
-def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
+def _chunks(
+    data: Any, members: Any, nonmembers: Any, rows: int, change: chunked.Change = None
+) -> Chunks:
     """The records in order; with a column of truths where members come apart."""
     given = [source is not None for source in (data, members, nonmembers)]
     require(
@@ -209,7 +219,7 @@ def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
         "Give one table, or members and nonmembers separately.",
     )
     if data is not None:
-        return chunked.open_chunks([(data, None)], rows)
+        return chunked.open_chunks([(data, change)], rows)
 
     def marked(member: bool) -> Callable[[Frame], Frame]:
         def mark(chunk: Frame) -> Frame:
@@ -218,7 +228,8 @@ def _chunks(data: Any, members: Any, nonmembers: Any, rows: int) -> Chunks:
                 "Members and non-members are given separately, but there is already a column "
                 f"{MEMBER!r}.",
             )
-            return chunk.with_columns(nw.lit(member).alias(MEMBER))
+            told = chunk.with_columns(nw.lit(member).alias(MEMBER))
+            return told if change is None else change(told)
 
         return mark
 
@@ -262,7 +273,8 @@ def _ask(job: Job, chunk: Any) -> dict[str, npt.NDArray[Any]]:
 def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Scored]:
     """Scores of the attacks that look at all records together, beside the others."""
     records = tables.concat([chunk for chunk, _ in whole])
-    order = order_of(records, records.columns)  # attacks add up, and learn, in that order
+    shown = [c for c in records.columns if c != MEMBER]  # a truth has no say in an order
+    order = order_of(records, shown)  # attacks add up, and learn, in that order
     seen = unpacked([found for _, found in whole], job.question, [records])
     parts = {name: values[order] for name, values in packed(seen).items()}
     seen = unpacked([parts], job.question, [arranged(records, order)])

@@ -19,6 +19,7 @@ from divulge.cli import (
     schema,
     score,
     selftest,
+    shadows,
 )
 from divulge.errors import InputError
 from divulge.games import registry
@@ -81,7 +82,8 @@ def _add_games() -> None:
             parsing.add(app, game.name, failures.guarded(found), example)
 
 
-parsing.add(app, "score", failures.guarded(score.command), score.EXAMPLE)
+for _name, _module in {"score": score, "shadows": shadows}.items():
+    parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
 _add_games()
 for _name, _module in _AROUND.items():
     parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)

@@ -58,6 +58,10 @@ def command(
             )
         ),
     ] = None,
+    shadows: Annotated[
+        Path | None,
+        options.model(help="Table of shadow models that divulge shadows wrote."),
+    ] = None,
     attack: Annotated[
         str,
         options.model(help="Attacks, comma-separated (see divulge attacks), or all that can run."),
@@ -84,8 +88,9 @@ def command(
     def source(where: str) -> Source:
         return opening.source(where, trust, allow_pickle, with_, cache_key)
 
-    shadows = [_shadow(given) for given in shadow or ()]
-    models = (model, *(reference or ()), *(where for where, _ in shadows))
+    require(shadow is None or shadows is None, "Give --shadow or --shadows, not both.")
+    apart = [_shadow(given) for given in shadow or ()]
+    models = (model, *(reference or ()), *(where for where, _ in apart), shadows)
     output.check(
         (output.table(table),),
         (data, also_data, members, nonmembers, population, *models),
@@ -95,7 +100,7 @@ def command(
         data is None or also_data is None, "Give one table, either as the argument or as --data."
     )
     target, references = source(model), [source(r) for r in reference or ()]
-    beside = [source(where) for where, _ in shadows]
+    beside = [source(where) for where, _ in apart]
     folder = opening.kept(None if no_cache else cache, [target, *references, *beside])
     with progress.bar("scoring") as advance:
         score(
@@ -109,8 +114,8 @@ def command(
             text=text,
             model=target,
             references=references,
-            shadows=beside,
-            shadow_columns=[column for _, column in shadows],
+            shadows=beside if shadows is None else shadows,
+            shadow_columns=[column for _, column in apart],
             attack="all" if attack == "all" else output.words(attack),
             chunk=chunk,
             n_jobs=n_jobs,

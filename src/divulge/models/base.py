@@ -50,6 +50,8 @@ class Answers:
     """Mean log-probability of a token drawn from the model itself at each place of ``tokens``."""
     deviations: Array | None = field(default=None, repr=False)
     """Standard deviation to ``means``."""
+    best: Array | None = field(default=None, repr=False)
+    """Log-probability of the token that the model holds most likely at each place of ``tokens``."""
 
     def __len__(self) -> int:
         return next((len(v) for v in self._values().values()), 0)

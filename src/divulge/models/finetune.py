@@ -107,7 +107,7 @@ def finetune(
     progress: Callable[[Epoch], None] | None = None,
     pieces: Pieces | None = None,
 ) -> list[Epoch]:
-    """Train in place on equally long rows of tokens; AdamW with a constant rate.
+    """Train in place on rows of tokens, padded with -1 where short; AdamW with a constant rate.
 
     With ``validation`` the weights of the best epoch by its loss are kept, not those of the last.
     Every epoch is one of the ``pieces``, about three times as large as the model: a second run
@@ -178,14 +178,36 @@ def _start(
 
 
 def chunk_losses(network: Any, rows: Any) -> Any:
-    """Mean loss per token of every row, with a gradient."""
+    """Mean loss per token of every row, with a gradient; a token of -1 is none, at the end only.
+
+    A causal model does not look ahead, so what stands beyond the end changes nothing before it.
+    """
     torch, _ = libraries()
     positions = torch.arange(rows.shape[1]).expand(rows.shape)
-    logits = network(input_ids=rows, position_ids=positions, use_cache=False).logits[:, :-1]
+    shown = rows.clamp_min(0)
+    logits = network(input_ids=shown, position_ids=positions, use_cache=False).logits[:, :-1]
     losses = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="none"
+        logits.flatten(0, 1), shown[:, 1:].flatten(), reduction="none"
+    ).reshape(len(rows), -1)
+    if bool((rows >= 0).all()):
+        return losses.mean(1)
+    counted = (rows[:, 1:] >= 0).to(losses.dtype)
+    return (losses * counted).sum(1) / counted.sum(1).clamp_min(1.0)
+
+
+def padded(rows: Sequence[Sequence[int]], longest: int | None) -> Tokens:
+    """Rows of token ids as a matrix, filled up with -1; InputError for one that is too long."""
+    lengths = [len(row) for row in rows]
+    require(
+        longest is None or max(lengths) <= longest,
+        f"The model reads at most {longest} tokens. A text has {max(lengths)}: cut the texts, or "
+        "say that they are cut off (--with truncate=yes).",
     )
-    return losses.reshape(len(rows), -1).mean(1)
+    require(min(lengths) >= 2, "A text needs at least two tokens to be trained on.")
+    out = np.full((len(rows), max(lengths)), -1, dtype=np.int64)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
 
 
 def save(network: Any, tokenizer: Any, path: str | os.PathLike[str]) -> Path:

@@ -45,7 +45,10 @@ class CausalModel:
             ids = [row[: self.model.longest] for row in ids]
         found = self.model.ask(ids, vocabulary=self.vocabulary)
         return Answers(
-            tokens=found.log_probabilities, means=found.means, deviations=found.deviations
+            tokens=found.log_probabilities,
+            means=found.means,
+            deviations=found.deviations,
+            best=found.best,
         )
 
 

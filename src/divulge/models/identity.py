@@ -52,8 +52,9 @@ def identity(model: Any, cache_key: str | None = None) -> str:
         how = {k: v for k, v in asdict(keyed).items() if k not in ("where", "trust")}
         found = [keyed.fingerprint() or keyed.where, _source_of_code(keyed), how]
         return json.dumps(found, sort_keys=True, default=str)
-    if cache_key is not None:
-        return json.dumps([type(model).__qualname__, cache_key])
+    own = cache_key if cache_key is not None else getattr(model, "cache_key", None)
+    if own is not None:
+        return json.dumps([type(model).__qualname__, own])
     return str(content(model))
 
 

@@ -36,12 +36,14 @@ class TokenAnswers:
     """What a model says of records.
 
     ``log_probabilities[i, j]`` belongs to token j + 1 of record i given the tokens before it; NaN
-    beyond the end of a short record. ``embeddings`` are mean last hidden states. ``means`` and
-    ``deviations``, where asked for, are those of the log-probability of a token that the model
-    draws itself at the same place.
+    beyond the end of a short record. ``best`` is that of the most likely token at the same place,
+    the very same number where the record holds it. ``embeddings`` are mean last hidden states.
+    ``means`` and ``deviations``, where asked for, are those of the log-probability of a token that
+    the model draws itself there.
     """
 
     log_probabilities: Array
+    best: Array
     embeddings: Array
     means: Array | None = None
     deviations: Array | None = None
@@ -94,7 +96,7 @@ class LanguageModel:
         count, width = ids.shape
         rows = self.batch or max(1, LOGITS // (self.vocabulary * width))
         device = next(self.network.parameters()).device
-        found = np.full((count, width - 1), np.nan)
+        found, best = np.full((2, count, width - 1), np.nan)
         hiddens: list[Array] = []
         moments = np.full((2, *found.shape), np.nan) if vocabulary else None
         training = self.network.training
@@ -114,8 +116,10 @@ class LanguageModel:
                     )
                     logits = out.logits[:, :-1].float()
                     chosen = logits.gather(2, block[:, 1:, None])[..., 0]
-                    own = (chosen - logits.logsumexp(2)).cpu().numpy()
-                    found[some] = np.where(inside[:, 1:], own, np.nan)
+                    whole = logits.logsumexp(2)
+                    for place, values in ((found, chosen), (best, logits.amax(2))):
+                        own = (values - whole).cpu().numpy()
+                        place[some] = np.where(inside[:, 1:], own, np.nan)
                     if moments is not None:
                         every = logits.log_softmax(2)
                         weight = every.exp()
@@ -130,7 +134,7 @@ class LanguageModel:
         finally:
             self.network.train(training)
         embeddings = np.concatenate(hiddens).astype(float)
-        return TokenAnswers(found, embeddings, *(() if moments is None else moments))
+        return TokenAnswers(found, best, embeddings, *(() if moments is None else moments))
 
     def losses(self, records: Records) -> Array:
         """Mean loss per token of every record."""

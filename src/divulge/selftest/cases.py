@@ -39,6 +39,7 @@ from divulge.selftest import (
     posteriors,
     real_nonmembers,
     secret_canaries,
+    shadow_scores,
     synthetic,
     unseen,
 )
@@ -198,6 +199,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     dependent.cases,
     canaries.cases,
     secret_canaries.cases,
+    shadow_scores.cases,
     leakage.cases,
     lineup.cases,
     lineup_tables.cases,
