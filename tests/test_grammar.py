@@ -49,6 +49,7 @@ STATISTICS = (
         "count",
         "lineup",
         "strategy",
+        "parameters",
         "mechanism",
         "noise",
         "averaged",

@@ -35,6 +35,20 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "gradient canaries that nobody clipped",
+        "divulge.attacks.gradient_canaries:combined_gradient",
+        "training.clip * taken",
+        "RAW * training.clip * taken",
+        ("canaries, gradients",),
+    ),
+    Mutation(
+        "scores of gradient canaries that see the coins",
+        "divulge.attacks.gradient_canaries:GradientCanaryScores.add",
+        "mixture(v, self.training.rate)",
+        "mixture(v, self.training.rate) + 0.1 * self.canaries.included",
+        ("canaries, gradients",),
+    ),
+    Mutation(
         "balancing keeps the likely truth",
         "divulge.shift.balance:keep_probabilities",
         "np.maximum(0.0, truth * log_odds)",

@@ -91,8 +91,13 @@ def plan_command(
     strategy: Annotated[
         str | None,
         options.statistics(
-            help="mahalanobis, random or norm: which records are canaries. Default: mahalanobis."
+            help="mahalanobis, random or norm: which records are canaries; one-hot or orthogonal: "
+            "gradients. Default: mahalanobis."
         ),
+    ] = None,
+    parameters: Annotated[
+        int | None,
+        options.statistics(help="Gradient canaries: how many parameters the model trains."),
     ] = None,
     noise: Annotated[
         float,
@@ -135,6 +140,11 @@ def plan_command(
     divulge canaries plan data.csv --lineup 128 --column label --records train.csv
     --canaries versions.csv
 
+    Gradient canaries need no data; a recorder inserts those of the plan into DP-SGD:
+
+    divulge canaries plan --strategy one-hot --count 500 --parameters 105546
+    --records inserted.csv --canaries canaries.csv
+
     The plan holds the truths: keep it secret from whoever scores or attacks the model.
     """
     from divulge.data.tables import file_sha256
@@ -167,6 +177,7 @@ def plan_command(
             count=count,
             lineup=lineup,
             strategy=strategy,
+            parameters=parameters,
             noise=noise,
             averaged=averaged,
             probability=probability,
@@ -184,7 +195,8 @@ def plan_command(
         output.say(
             f"{len(made)} canaries ({made.strategy}), {sum(made.included)} of them included."
         )
-        output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
+        given = "Insert the gradients of" if made.details.get("parameters") else "Train on"
+        output.say(f"{given} {records}. Afterwards score every canary, by {made.key!r}.")
     output.say(
         f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
     )

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from divulge.attacks.gradient_canaries import KINDS as GRADIENTS
 from divulge.drawn.candidates import CANDIDATES
 from divulge.errors import require
 from divulge.exposure.selection import MAHALANOBIS
-from divulge.games.canaries import planning, planting
+from divulge.games.canaries import choosing, gradient_plans, planning, planting
 from divulge.games.canaries.planning import Plan
 from divulge.games.canaries.planting import LineUpPlan
 from divulge.text import strict_json
@@ -36,6 +37,7 @@ def plan(
     count: int | None = None,
     lineup: int | None = None,
     strategy: str | None = None,
+    parameters: int | None = None,
     noise: float = 0.0,
     averaged: float | None = None,
     probability: float = 0.5,
@@ -52,6 +54,9 @@ def plan(
     measure from. ``noise`` is the standard deviation of the noise on every column of a mean of
     ``averaged`` records, by default all of the data; for DP-SGD ``sigma c / B`` on a mean of B
     gradients. ``probability`` is that of inclusion.
+
+    Strategies 'one-hot' and 'orthogonal' need no data: the canaries are gradients, directions among
+    so many ``parameters`` of a model, which a recorder inserts into its training.
 
     With ``lineup``, so many canaries are all trained on, and each holds a value that the plan draws
     among ``candidates`` (default 32). By a ``template`` such as ``the code of {name} is
@@ -72,8 +77,20 @@ def plan(
         }
         planted |= {"copies": copies, "draw": draw, "candidates": candidates}
         _refuse(planted, "belong to planted line-ups: give lineup, the number of canaries")
+        chosen = {"data": data, "reference": reference, "gradients": gradients or None}
+        chosen |= {"features": features or None, "id": id, "noise": noise or None}
+        if strategy in GRADIENTS:
+            _refuse(chosen | {"averaged": averaged}, f"are of no use to {strategy} canaries")
+            return gradient_plans.plan_gradients(
+                strategy,
+                1000 if count is None else count,
+                parameters,
+                probability=probability,
+                seed=seed,
+            )
+        _refuse({"parameters": parameters}, f"belong to the strategies {', '.join(GRADIENTS)}")
         require(data is not None, "Give the data among whose records canaries are chosen.")
-        return planning.plan(
+        return choosing.choose(
             data,
             reference=reference,
             gradients=gradients,
@@ -94,6 +111,7 @@ def plan(
         "id": id,
         "count": count,
         "strategy": strategy,
+        "parameters": parameters,
         "noise": noise or None,
         "averaged": averaged,
         "probability": None if probability == 0.5 else probability,
