@@ -28,14 +28,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.attacks.claimed_noise import NoiseWatch
 from divulge.attacks.gradient import GradientSteps, mixture
 from divulge.errors import InputError, require, require_choice
 from divulge.types import Array, Index
 
 ONE_HOT, ORTHOGONAL = "one-hot", "orthogonal"
 KINDS = (ONE_HOT, ORTHOGONAL)
-RAW = 10.0
-"""How many clipping norms long a gradient is that has yet to be clipped."""
 _MOSTLY_OUT = 0.5
 """Up to this rate most canaries are absent from a step, so that their median is its centre."""
 _SPREAD = 1.4826
@@ -153,7 +152,9 @@ class GradientCanaryRecorder:
 
     In every step call ``total = recorder.insert(total)`` between the sum of clipped gradients and
     the noise, and ``recorder.step(before, after)`` after the update. ``seed`` draws the steps in
-    which an included canary takes part; by default the operating system does.
+    which an included canary takes part; by default the operating system does. A ``watch`` bets
+    against the claimed noise of every step, with canaries of its own, and ends a run that breaks
+    its claim.
     """
 
     def __init__(
@@ -162,6 +163,7 @@ class GradientCanaryRecorder:
         training: GradientSteps,
         learning_rate: float,
         *,
+        watch: NoiseWatch | None = None,
         seed: int | None = None,
     ) -> None:
         require(
@@ -169,19 +171,23 @@ class GradientCanaryRecorder:
             f"learning_rate must be above 0 and finite. Found {learning_rate!r}.",
         )
         self.scores = GradientCanaryScores(canaries, training)
-        self.learning_rate = learning_rate
+        self.learning_rate, self.watch = learning_rate, watch
+        self._total: Array | None = None
         self._rng = np.random.default_rng(seed)
 
     def insert(self, total: npt.ArrayLike) -> Array:
         """The sum of clipped gradients with those of the canaries that take part in this step."""
         given = np.asarray(total, dtype=float)
         added = combined_gradient(self.scores.canaries, self.scores.training, self._rng)
-        return np.asarray(given + added.reshape(given.shape))
+        self._total = np.asarray(given + added.reshape(given.shape))
+        return self._total if self.watch is None else self.watch.insert(self._total)
 
     def step(self, before: npt.ArrayLike, after: npt.ArrayLike) -> None:
         """One update of the parameters, given as they were before and are after it."""
         moved = np.asarray(before, dtype=float).ravel() - np.asarray(after, dtype=float).ravel()
         self.scores.add(moved / self.learning_rate)
+        if self.watch is not None:
+            self.watch.step(moved / self.learning_rate * self.scores.training.batch, self._total)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """The scores of all canaries, included or not."""

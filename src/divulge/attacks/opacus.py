@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from divulge.attacks.claimed_noise import NoiseClaim
 from divulge.attacks.gradient import GradientSteps, Scores
-from divulge.errors import InputError, MissingExtra, require
+from divulge.attacks.opacus_tap import require_private, require_torch
+from divulge.attacks.opacus_watch import OpacusWatch
+from divulge.errors import InputError, require
 from divulge.types import Array
 
 CHUNK = 256
@@ -30,7 +33,8 @@ class OpacusRecorder:
     model's output and the targets of a batch to one number, their mean. ``canaries`` and
     ``reference`` are pairs of tensors (inputs, targets). ``parameters`` names those whose gradients
     are scored, by default all: the last layer alone takes less memory. ``rate`` is the probability
-    that a record takes part in a step.
+    that a record takes part in a step. A ``claim`` is bet against in every step, with gradient
+    canaries of its own in the batch; a run that breaks it is ended (``claimed_noise.py``).
     """
 
     def __init__(
@@ -47,18 +51,10 @@ class OpacusRecorder:
         probability: float = 0.5,
         every: int = 1,
         chunk: int = CHUNK,
+        claim: NoiseClaim | None = None,
     ) -> None:
-        _require_torch()
-        for name in ("original_optimizer", "expected_batch_size", "max_grad_norm"):
-            require(
-                getattr(optimizer, name, None) is not None,
-                f"The optimizer has no {name!r}: give the one that PrivacyEngine.make_private "
-                "returned.",
-            )
-        require(
-            not isinstance(optimizer.max_grad_norm, list | tuple),
-            "Only flat clipping is supported: one max_grad_norm for all parameters.",
-        )
+        require_torch()
+        require_private(optimizer)
         require(every >= 1 and chunk >= 1, "every and chunk must be at least 1.")
         self.optimizer, self.loss = optimizer, loss
         self.canaries, self.reference = canaries, reference
@@ -81,15 +77,20 @@ class OpacusRecorder:
         self.scores = Scores(self.training, complete, probability)
         self._every, self._chunk = every, chunk
         self._seen = 0
+        self._watch = None if claim is None else OpacusWatch(optimizer, claim)
         self._handle: Any = None
 
     def __enter__(self) -> OpacusRecorder:
         require(self._handle is None, "The recorder is already attached.")
         hook = self.optimizer.original_optimizer.register_step_pre_hook
         self._handle = hook(lambda *_: self._step())
+        if self._watch is not None:
+            self._watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._watch is not None:
+            self._watch.__exit__()
         self._handle.remove()
         self._handle = None
 
@@ -150,10 +151,3 @@ def _bare(module: Any) -> Any:
     finally:
         for part, kind, hooks in kept:
             setattr(part, kind, hooks)
-
-
-def _require_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "dpsgd") from None

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.attacks.claimed_noise import RAW, NoiseClaim
 from divulge.attacks.gradient import GradientSteps
 from divulge.attacks.gradient_canaries import (
-    RAW,
     GradientCanaries,
     GradientCanaryScores,
     combined_gradient,
     takes_part,
 )
 from divulge.attacks.opacus_tap import OpacusTap
+from divulge.attacks.opacus_watch import OpacusWatch
 from divulge.errors import require
 
 
@@ -27,9 +28,10 @@ class OpacusGradientRecorder:
     probability with which a record takes part in a step, and so does an included canary; ``seed``
     draws in which, by default the operating system's.
 
-    Canaries join the sum of clipped gradients. With ``clipping`` they join the batch instead, ten
-    times as long as the clipping norm, and Opacus clips them as it clips everybody: the audit then
-    covers the clipping, at the price of holding the gradients of those that take part.
+    Canaries join the sum of clipped gradients. With ``clipping`` they join the batch instead, a
+    thousand times as long as the clipping norm, and Opacus clips them as it clips everybody: the
+    audit then covers the clipping, at the price of holding the gradients of those that take part. A
+    ``claim`` is bet against in every step, with further canaries; a run that breaks it is ended.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class OpacusGradientRecorder:
         *,
         rate: float,
         clipping: bool = False,
+        claim: NoiseClaim | None = None,
         seed: int | None = None,
     ) -> None:
         self._tap = OpacusTap(optimizer)
@@ -56,14 +59,19 @@ class OpacusGradientRecorder:
         )
         self.scores = GradientCanaryScores(canaries, self.training)
         self._clipping = clipping
+        self._watch = None if claim is None else OpacusWatch(optimizer, claim, seed=seed)
         self._rng = np.random.default_rng(seed)
 
     def __enter__(self) -> OpacusGradientRecorder:
         first = {"clipping": self._join_batch} if self._clipping else {"noise": self._join_sum}
         self._tap.attach(**first, step=self._step)
+        if self._watch is not None:
+            self._watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._watch is not None:
+            self._watch.__exit__()
         self._tap.detach()
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:

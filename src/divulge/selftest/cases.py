@@ -42,6 +42,7 @@ from divulge.selftest import (
     secret_canaries,
     synthetic,
     unseen,
+    watched,
 )
 from divulge.selftest.case import Case, Check
 from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
@@ -199,6 +200,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     dependent.cases,
     canaries.cases,
     inserted.cases,
+    watched.cases,
     secret_canaries.cases,
     leakage.cases,
     lineup.cases,
