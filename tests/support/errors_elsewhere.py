@@ -38,7 +38,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
         "gradient canaries that nobody clipped",
         "divulge.attacks.gradient_canaries:combined_gradient",
         "training.clip * taken",
-        "RAW * training.clip * taken",
+        "9.0 * training.clip * taken",
         ("canaries, gradients",),
     ),
     Mutation(
