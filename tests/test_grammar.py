@@ -50,6 +50,8 @@ STATISTICS = (
         "lineup",
         "strategy",
         "parameters",
+        "tokens",
+        "temperature",
         "mechanism",
         "noise",
         "averaged",

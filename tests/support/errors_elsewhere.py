@@ -49,6 +49,15 @@ ELSEWHERE: tuple[Mutation, ...] = (
         ("canaries, gradients",),
     ),
     Mutation(
+        "only included canaries are crafted",
+        "divulge.games.canaries.crafting:plan_records",
+        "Crafted(whole.take(pa.array(np.argsort(places))), shown)",
+        "Crafted(whole, pa.concat_tables([shown.slice(k, 1) if used else "
+        "table.append_column(ROW, pa.array(range(len(frame)))).slice(int(rows[k]), 1) "
+        "for k, used in enumerate(included)], promote_options='default'))",
+        ("canaries, crafted",),
+    ),
+    Mutation(
         "fresh coins guessed against too small a chance",
         "divulge.attacks.claimed_noise:chance",
         "ndtr(0.5 / noise_multiplier)",

@@ -42,9 +42,12 @@ def plan_command(
             help="Feature columns, comma-separated; patterns such as x_* too. Default: all."
         ),
     ] = "",
+    label: Annotated[
+        str | None, options.data(help="mislabelled canaries: the column of labels.")
+    ] = None,
     text: Annotated[
         str | None,
-        options.data(help="With --template: the column of texts. Default: text."),
+        options.data(help="Planted and crafted texts: their column. Default: text."),
     ] = None,
     template: Annotated[
         str | None,
@@ -67,6 +70,10 @@ def plan_command(
     ] = None,
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        options.model(help="Crafted texts: the folder of a language model, for its tokens."),
     ] = None,
     draw: Annotated[
         str | None,
@@ -91,13 +98,21 @@ def plan_command(
     strategy: Annotated[
         str | None,
         options.statistics(
-            help="mahalanobis, random or norm: which records are canaries; one-hot or orthogonal: "
-            "gradients. Default: mahalanobis."
+            help="mahalanobis, random or norm: which records are canaries. Crafted: mislabelled, "
+            "out-of-distribution, random-tokens, new-tokens, sampled; one-hot, orthogonal "
+            "(gradients). Default: mahalanobis."
         ),
     ] = None,
     parameters: Annotated[
         int | None,
         options.statistics(help="Gradient canaries: how many parameters the model trains."),
+    ] = None,
+    tokens: Annotated[
+        int | None, options.statistics(help="Crafted texts: tokens of each. Default: 32.")
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        options.statistics(help="sampled canaries: 0.8 or more. Default: 1."),
     ] = None,
     noise: Annotated[
         float,
@@ -166,18 +181,22 @@ def plan_command(
             reference=reference,
             gradients=tuple(gradients or ()),
             features=output.words(features),
+            label=label,
             text=text,
             template=template,
             names=names,
             column=column,
             copies=copies,
             id=id_,
+            model=model,
             draw=draw,
             candidates=candidates,
             count=count,
             lineup=lineup,
             strategy=strategy,
             parameters=parameters,
+            tokens=tokens,
+            temperature=temperature,
             noise=noise,
             averaged=averaged,
             probability=probability,

@@ -43,7 +43,7 @@ def test_coins_and_places_follow_from_a_secret_seed():
         ({"data": {"x": [1.0]}}, "data are of no use to one-hot"),
         ({"noise": 1.0}, "noise are of no use"),
         ({"probability": 1.0}, "probability must lie"),
-        ({"strategy": "random"}, "parameters belong to"),
+        ({"strategy": "random"}, "parameters are of no use to random"),
         ({"strategy": None, "lineup": 30}, "parameters belong|count"),
     ],
 )

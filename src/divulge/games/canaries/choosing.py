@@ -64,7 +64,7 @@ def choose(
     frame = tables.read(data)
     mean_of = len(frame) if averaged is None else averaged
     require(0.0 < mean_of < np.inf, f"averaged must be above 0. Found {averaged!r}.")
-    ids = _ids(frame, id)
+    ids = ids_of(frame, id)
     if not LEAST <= count <= len(frame):
         raise InputError(
             f"The number of canaries must lie between {LEAST} and the {len(frame)} records of the "
@@ -160,7 +160,8 @@ def _columns(frame: Frame, asked: str | Sequence[str], id: str | None, where: st
     return tables.expand(frame, names, where) if names else [c for c in frame.columns if c != id]
 
 
-def _ids(frame: Frame, id: str | None) -> list[Name]:
+def ids_of(frame: Frame, id: str | None) -> list[Name]:
+    """The name of every record: its id, or its row number."""
     if id is None:
         require(
             ROW not in frame.columns,
