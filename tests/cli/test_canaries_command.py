@@ -93,6 +93,21 @@ def test_bad_input_is_one_message_and_nothing_is_written(folder, words, message)
     assert sorted(p.name for p in folder.iterdir()) == before
 
 
+def test_noise_of_every_column(folder):
+    noisy = ("--features", "x_*", "--noise", "0,9,9", "--seed", "1")
+    done = divulge(*PLAN, *noisy, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((folder / "plan.json").read_text())
+    assert plan["details"]["noise"] == [0.0, 9.0, 9.0]
+    x = pd.read_parquet(folder / "data.parquet")["x_0"]
+    x = (x - x.mean()).abs()
+    assert x.iloc[plan["rows"]].min() > x.drop(plan["rows"]).max() - 0.1
+    for wrong, said in (("0,1", "one for each of the 3"), ("loud", "is a number")):
+        done = divulge(*PLAN, "--features", "x_*", "--noise", wrong, "--overwrite", cwd=folder)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
 def test_the_seed_is_drawn_unless_it_is_given(folder):
     plans = []
     for words in ((), (), ("--seed", "7"), ("--seed", "7")):

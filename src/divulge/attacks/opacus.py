@@ -8,8 +8,6 @@ parameters of that moment. It never sees which records a batch holds.
 
 from __future__ import annotations
 
-import copy
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +17,7 @@ from divulge.attacks.claimed_noise import NoiseClaim
 from divulge.attacks.gradient import GradientSteps, Scores
 from divulge.attacks.opacus_tap import require_private, require_torch
 from divulge.attacks.opacus_watch import OpacusWatch
+from divulge.attacks.torch_gradients import bare, gradients_in_parts
 from divulge.errors import InputError, require
 from divulge.types import Array
 
@@ -59,7 +58,7 @@ class OpacusRecorder:
         self.optimizer, self.loss = optimizer, loss
         self.canaries, self.reference = canaries, reference
         self._module = getattr(model, "_module", model)
-        self._bare = _bare(self._module).eval()  # dropout would only blur the gradients
+        self._bare = bare(self._module).eval()  # dropout would only blur the gradients
         self._trained = {n: p for n, p in self._module.named_parameters() if p.requires_grad}
         self.parameters = list(self._trained) if parameters is None else list(parameters)
         for name in self.parameters:
@@ -114,40 +113,8 @@ class OpacusRecorder:
 
     def clipped(self, records: tuple[Any, Any]) -> Array:
         """Gradients of the chosen parameters, clipped by the norm over all, as Opacus does."""
-        import torch
-        from torch.func import functional_call, grad, vmap
-
-        state = {n: p.detach() for n, p in self._module.named_parameters()}
-        state |= {n: b.detach() for n, b in self._module.named_buffers()}
-        trained = {n: state[n] for n in self._trained}
-        fixed = {n: v for n, v in state.items() if n not in trained}
-
-        def one(values: dict[str, Any], x: Any, y: Any) -> Any:
-            output = functional_call(self._bare, {**values, **fixed}, (x.unsqueeze(0),))
-            return self.loss(output, y.unsqueeze(0))
-
-        each = vmap(grad(one), in_dims=(None, 0, 0))
-        inputs, targets = records
-        rows: list[Array] = []
-        for start in range(0, len(targets), self._chunk):
-            part = slice(start, start + self._chunk)
-            found = each(trained, inputs[part], targets[part])
-            flat = {n: g.reshape(len(g), -1) for n, g in found.items()}
-            norms = torch.stack([g.norm(2, dim=1) for g in flat.values()], dim=1)
-            factor = (self.training.clip / (norms.norm(2, dim=1) + 1e-6)).clamp(max=1.0)
-            chosen = torch.cat([flat[n] for n in self.parameters], dim=1) * factor[:, None]
-            rows.append(chosen.double().cpu().numpy())
-        return np.concatenate(rows)
-
-
-def _bare(module: Any) -> Any:
-    """A copy without hooks: those of Opacus would take these gradients for those of a batch."""
-    kinds = ("_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
-    kept = [(part, kind, getattr(part, kind)) for part in module.modules() for kind in kinds]
-    try:
-        for part, kind, _ in kept:
-            setattr(part, kind, OrderedDict())
-        return copy.deepcopy(module)
-    finally:
-        for part, kind, hooks in kept:
-            setattr(part, kind, hooks)
+        parts = gradients_in_parts(
+            self._bare, dict(self._module.named_parameters()), dict(self._module.named_buffers()),
+            self.loss, records, self.training.clip, self._chunk,
+        )  # fmt: skip
+        return np.concatenate([part.columns(self.parameters) for part in parts])

@@ -115,9 +115,12 @@ def plan_command(
         options.statistics(help="sampled canaries: 0.8 or more. Default: 1."),
     ] = None,
     noise: Annotated[
-        float,
-        options.statistics(help="Standard deviation of the noise on every column of the mean."),
-    ] = 0.0,
+        str,
+        options.statistics(
+            help="Standard deviation of the noise on every column of the mean, or one for each, "
+            "comma-separated."
+        ),
+    ] = "0",
     averaged: Annotated[
         float | None,
         options.statistics(help="Number of records in that mean (a batch). Default: all."),
@@ -197,7 +200,7 @@ def plan_command(
             parameters=parameters,
             tokens=tokens,
             temperature=temperature,
-            noise=noise,
+            noise=_numbers(noise),
             averaged=averaged,
             probability=probability,
             seed=seed,
@@ -220,6 +223,17 @@ def plan_command(
         f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
     )
     output.say(f"sha256 of {plan.name}: {file_sha256(plan)}")
+
+
+def _numbers(text: str) -> float | list[float]:
+    """One number, or several between commas."""
+    from divulge.errors import InputError
+
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InputError(f"--noise is a number, or one per column. Found {text!r}.") from None
+    return found[0] if len(found) == 1 else found
 
 
 @failures.guarded

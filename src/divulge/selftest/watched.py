@@ -29,7 +29,7 @@ EVEN = "expected factor of a bet"
 
 
 @dataclass(frozen=True)
-class Kept:
+class HonestRun:
     """A run that keeps its claim; 1 if it is ever refuted."""
 
     sigma: float
@@ -136,11 +136,11 @@ def cases() -> Iterator[Case | Check]:
             attained=sharp * (1.0 - 1e-8),
         )
     runs = {
-        "as claimed": Kept(0.7),
-        "as claimed, little noise": Kept(0.3),
-        "as claimed, the batch unseen": Kept(0.7, known=False),
-        "as claimed, canaries clipped": Kept(1.5, clipping=True),
-        "louder than claimed": Kept(0.7, louder=1.3),
+        "as claimed": HonestRun(0.7),
+        "as claimed, little noise": HonestRun(0.3),
+        "as claimed, the batch unseen": HonestRun(0.7, known=False),
+        "as claimed, canaries clipped": HonestRun(1.5, clipping=True),
+        "louder than claimed": HonestRun(0.7, louder=1.3),
     }
     for mechanism, play in runs.items():
         yield Case(

@@ -38,10 +38,11 @@ def choose(
     id: str | None = None,
     count: int = 1000,
     strategy: str = MAHALANOBIS,
-    noise: float = 0.0,
+    noise: float | Sequence[float] = 0.0,
     averaged: float | None = None,
     probability: float = 0.5,
     seed: int | None = None,
+    exposures: Array | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Plan:
     """Choose canaries among the records of ``data`` and flip a coin for each.
@@ -51,8 +52,9 @@ def choose(
     numbers (embeddings); by default all columns. With ``gradients``, one table of clipped gradients
     per step, a row for each record, the ranks of the steps are summed (004, Algorithm 6).
     ``reference`` are other records than the data to measure from. ``noise`` is the standard
-    deviation of the noise on every column of a mean of ``averaged`` records, by default all of the
-    data; for DP-SGD ``sigma c / B`` on a mean of B gradients. Coins and choice follow from ``seed``
+    deviation of the noise on every column of a mean of ``averaged`` records, one for all columns or
+    one for each, by default all of the data; for DP-SGD ``sigma c / B`` on a mean of B gradients.
+    ``exposures`` were measured elsewhere, one per record. Coins and choice follow from ``seed``
     and the data's SHA-256; by default the operating system draws the seed, and the plan
     stores it.
     """
@@ -60,7 +62,11 @@ def choose(
     if seed is not None:
         check_words({"seed": seed})
     require_probability("probability", probability)
-    require(0.0 <= noise < np.inf, f"noise must be at least 0 and finite. Found {noise!r}.")
+    loud = np.asarray(noise, dtype=float)
+    require(
+        loud.ndim <= 1 and bool(((loud >= 0.0) & (loud < np.inf)).all()),
+        f"noise must be at least 0 and finite. Found {noise!r}.",
+    )
     frame = tables.read(data)
     mean_of = len(frame) if averaged is None else averaged
     require(0.0 < mean_of < np.inf, f"averaged must be above 0. Found {averaged!r}.")
@@ -81,12 +87,20 @@ def choose(
     digest = content.digest(frame, frame.columns)
     key = coins.mix(used, digest)
     choose, shuffle = np.random.default_rng(int.from_bytes(key, "big")).spawn(2)
-    each = noise * float(np.sqrt(mean_of))
-    values, names = _exposures(frame, order, strategy, features, id, reference, gradients, each)
+    each = loud * np.sqrt(mean_of)
+    if exposures is None:
+        values, names = _exposures(frame, order, strategy, features, id, reference, gradients, each)
+    else:
+        require(
+            exposures.shape == (len(frame),),
+            f"There must be one exposure for each of the {len(frame)} records. Found "
+            f"{exposures.size}.",
+        )
+        values, names = exposures[order], []
     rows = order[shuffle.permutation(most_exposed(values, count, choose))]
     details: dict[str, Any] = {
         "features": names,
-        "noise": noise,
+        "noise": loud.tolist(),
         "averaged": mean_of,
         "coins": coins.RULE,
         "content_sha256": digest,
@@ -118,7 +132,7 @@ def _exposures(
     id: str | None,
     reference: Any,
     gradients: Sequence[Any],
-    noise: float,
+    noise: Array,
 ) -> tuple[Array, list[str]]:
     """How exposed each record is, in this order of the rows, and the columns that say so."""
     if strategy == RANDOM:

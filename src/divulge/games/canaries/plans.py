@@ -83,7 +83,7 @@ def plan(
     parameters: int | None = None,
     tokens: int | None = None,
     temperature: float | None = None,
-    noise: float = 0.0,
+    noise: float | Sequence[float] = 0.0,
     averaged: float | None = None,
     probability: float = 0.5,
     seed: int | None = None,
@@ -97,8 +97,8 @@ def plan(
     With ``gradients``, one table of clipped gradients per step, a row for each record, the ranks of
     the steps are summed (004, Algorithm 6). ``reference`` are other records than the data to
     measure from. ``noise`` is the standard deviation of the noise on every column of a mean of
-    ``averaged`` records, by default all of the data; for DP-SGD ``sigma c / B`` on a mean of B
-    gradients. ``probability`` is that of inclusion.
+    ``averaged`` records, by default all of the data, or one for each column; for DP-SGD ``sigma c /
+    B`` on a mean of B gradients. ``probability`` is that of inclusion.
 
     Crafted canaries take the place of random records, 'mislabelled' (in the column ``label``) or
     'out-of-distribution' (``features`` drawn one by one); or they are texts of so many ``tokens``
@@ -141,7 +141,7 @@ def plan(
             "parameters": parameters,
             "tokens": tokens,
             "temperature": temperature,
-            "noise": noise or None,
+            "noise": None if isinstance(noise, int | float) and noise == 0.0 else noise,
             "averaged": averaged,
         }
         use, make = _WAYS[method]
@@ -165,7 +165,7 @@ def plan(
         "count": count,
         "strategy": strategy,
         "parameters": parameters,
-        "noise": noise or None,
+        "noise": None if isinstance(noise, int | float) and noise == 0.0 else noise,
         "averaged": averaged,
         "probability": None if probability == 0.5 else probability,
     }
