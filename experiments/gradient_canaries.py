@@ -1,6 +1,7 @@
 """White-box audits of DP-SGD with gradient canaries, beside what ideal scores prove.
 
     python experiments/gradient_canaries.py [--canaries 500 5000] [--runs 40] [--kinds one-hot ...]
+                                            [--complete]
                                             [--noise 0.7] [--seed 0] [--out out/gradients.csv]
 
 A network of 105,546 parameters learns the digits of scikit-learn by Opacus (extra ``dpsgd``): 800
@@ -12,8 +13,9 @@ or removing one record.
 
 *Ideal* are scores of the same mechanism without a network: ``y = b + sigma z`` in every step, b the
 step's sampled coin, combined by the exact likelihood ratio, and audited in the same way. What the
-real run proves less is what the other records and the plan cost. Bounds are epsilon at delta 1e-5,
-97.5% confidence each. All training and all audits are in one process.
+real run proves less is what the other records cost; with ``--complete`` the sum of the other
+records of every batch is known to the scores. Bounds are epsilon at delta 1e-5, 97.5% confidence
+each. All training and all audits are in one process.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ def parameters(setting: Setting) -> int:
     return sum(p.numel() for p in network(setting).parameters())
 
 
-def train(setting: Setting, noise: float, made: Any, seed: int) -> tuple[Any, float]:
+def train(
+    setting: Setting, noise: float, made: Any, seed: int, complete: bool
+) -> tuple[Any, float]:
     """One run of Opacus with the plan's canaries in it; their scores, and the accuracy."""
     import torch
     from opacus import PrivacyEngine
@@ -117,7 +121,7 @@ def train(setting: Setting, noise: float, made: Any, seed: int) -> tuple[Any, fl
         max_grad_norm=setting.clip,
     )
     loss, done = torch.nn.CrossEntropyLoss(), 0
-    words = {"rate": setting.rate, "seed": seed}
+    words = {"rate": setting.rate, "complete": complete, "seed": seed}
     with OpacusGradientRecorder(optimizer, made.gradients(), **words) as recorder:
         while done < setting.steps:
             for some, wanted in itertools.islice(loader, setting.steps - done):
@@ -141,7 +145,7 @@ def line(result: Any) -> dict[str, float]:
 
 
 def play(
-    setting: Setting, noise: float, count: int, kinds: Sequence[str], seed: int
+    setting: Setting, noise: float, count: int, kinds: Sequence[str], seed: int, complete: bool
 ) -> list[dict[str, Any]]:
     """One run of every kind, and ideal scores: plan, train, score, audit."""
     lines = []
@@ -154,7 +158,7 @@ def play(
             rng = np.random.default_rng([seed, count])
             scores = {"row": made.rows, "white_box": ideal(setting, noise, made.truth, rng)}
         else:
-            scores, accuracy = train(setting, noise, made, seed)
+            scores, accuracy = train(setting, noise, made, seed, complete)
         result = canaries.audit(made, scores, score="white_box", deltas=(DELTA,), seed=seed)
         lines.append({"scores": kind, "accuracy": accuracy, **line(result)})
     return lines
@@ -199,13 +203,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a small network and few steps")
     parser.add_argument("--canaries", type=int, nargs="+", default=[500, 5000])
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--complete", action="store_true", help="the other records are known")
     parser.add_argument("--noise", type=float, default=0.7, help="noise multiplier")
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/gradient-canaries.csv"))
     chosen = parser.parse_args(arguments)
     warnings.filterwarnings("ignore")  # Opacus and torch warn of their own affairs
-    console = Console()
+    console = Console(width=120)
     setting = QUICK if chosen.quick else Setting()
     limit = guarantee(setting, chosen.noise)
     console.print(f"{parameters(setting):,} parameters")
@@ -213,7 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for count, run in itertools.product(chosen.canaries, range(chosen.runs)):
         start = time.monotonic()
         same = {"canaries": count, "run": chosen.seed + run, "guarantee": limit}
-        found = play(setting, chosen.noise, count, chosen.kinds, chosen.seed + run)
+        at = chosen.seed + run
+        found = play(setting, chosen.noise, count, chosen.kinds, at, chosen.complete)
         lines += [{**same, **one} for one in found]
         took = time.monotonic() - start
         console.print(f"{count} canaries, run {chosen.seed + run}: {took:.0f} s", style="dim")

@@ -83,6 +83,21 @@ def test_a_plain_loop_with_canaries_in_it(strategy, rng):
     assert roc_auc_score(blind.included, recorder.columns()["white_box"]) < 0.5
 
 
+@pytest.mark.parametrize("strategy", KINDS)
+def test_with_the_others_known_loud_records_hide_nothing(strategy, rng):
+    made = some(strategy, 200, 400)
+    found = {}
+    for complete in (False, True):
+        recorder = GradientCanaryRecorder(made, KNOWN, 0.1, complete=complete, seed=1)
+        for _ in range(40):
+            total = recorder.insert(3.0 * rng.normal(size=400))
+            recorder.step(np.zeros(400), -0.1 * (total + 0.35 * rng.normal(size=400)) / 40.0)
+        found[complete] = roc_auc_score(made.included, recorder.columns()["white_box"])
+    assert found[True] > 0.8 > 0.7 > found[False]
+    with pytest.raises(InputError, match="insert before"):
+        recorder.step(np.zeros(400), np.zeros(400))
+
+
 def test_scores_do_not_depend_on_the_coins(rng):
     made = some("orthogonal")
     update = rng.normal(size=301)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from divulge import canaries
+from divulge.attacks.claimed_noise import NoiseClaim
 from divulge.errors import InputError
 
 if importlib.util.find_spec("torch") is None or importlib.util.find_spec("opacus") is None:
@@ -106,6 +107,24 @@ def test_batches_in_parts_hold_every_canary_once():
         inside = np.array(plan.included)
         y = recorder.scores.total / 8 * recorder.training.noise_multiplier**2 + 0.5
         assert abs(np.median(y[inside]) - np.median(y[~inside]) - 1.0) < 0.4
+
+
+@pytest.mark.parametrize("clipping", [False, True])
+def test_with_the_others_known_the_release_is_canaries_and_noise(clipping):
+    """In parts, beside a watch, and with very little noise: projections are the coins."""
+    plan = canaries.plan(strategy="one-hot", count=60, parameters=SIZE, seed=3)
+    model, optimizer, loader = private(0.01)
+    claim = NoiseClaim(0.01, 0.6)
+    words = {"rate": 1.0, "clipping": clipping, "complete": True, "claim": claim}
+    with (
+        OpacusGradientRecorder(optimizer, plan.gradients(), **words) as recorder,
+        BatchMemoryManager(
+            data_loader=loader, max_physical_batch_size=7, optimizer=optimizer
+        ) as parts,
+    ):
+        train(model, optimizer, parts, 1)
+    y = recorder.scores.total / recorder.scores.steps * 0.01**2 + 0.5
+    assert np.allclose(y, np.array(plan.included), atol=0.05)
 
 
 def test_nothing_is_left_behind_and_misuse_is_said():

@@ -189,3 +189,37 @@ def test_the_recorders_take_a_claim():
                     train(model, optimizer, loader, 5)
                 assert np.isfinite(recorder.columns()["white_box"]).all()
             assert "clip_and_accumulate" not in vars(optimizer)
+
+
+@pytest.mark.slow
+def test_sound_runs_are_seldom_refuted():
+    """A thousand watches at error 5%, ten steps each: 8% would be seen."""
+    model, optimizer, loader, _ = private()
+    false = 0
+    for seed in range(1000):
+        claim = NoiseClaim(1.0, 0.6, error=0.05, refuted="warn")
+        with OpacusWatch(optimizer, claim, seed=seed) as here:
+            train(model, optimizer, loader, 10)
+        false += here.watch.refuted_at > 0
+    print(f"{false} of 1000 sound runs refuted at error 0.05")
+    assert false <= 65  # 50 expected at most; 80 at 8%
+
+
+def test_canaries_of_a_watch_do_not_blur_the_scores():
+    plan = canaries.plan(strategy="one-hot", count=200, parameters=522, seed=1)
+    found = []
+    for claim in (None, NoiseClaim(1.0)):
+        torch.manual_seed(3)
+        model, optimizer, loader, (x, y) = private()
+        loss = torch.nn.functional.cross_entropy
+        records = (x[:30], y[:30]), (x[30:], y[30:])
+        with (
+            OpacusGradientRecorder(
+                optimizer, plan.gradients(), rate=0.2, claim=claim, seed=0
+            ) as gradients,
+            OpacusRecorder(model, optimizer, loss, *records, rate=0.2, every=9) as beside,
+        ):
+            train(model, optimizer, loader, 30)
+        assert beside.scores.steps == 4
+        found.append(gradients.columns()["white_box"])
+    assert np.std(found[1]) < 1.3 * np.std(found[0])

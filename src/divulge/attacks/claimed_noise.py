@@ -192,6 +192,13 @@ class NoiseWatch:
         flat[self._places[self._flip()]] += self.clip
         return whole
 
+    def inserted(self) -> Array:
+        """What this step's canaries add to a sum: not noise, so whoever scores may subtract it."""
+        whole = np.zeros(self._size)
+        if self._flips is not None:
+            whole[self._places[self._flips]] = self.clip
+        return whole
+
     def step(self, released: npt.ArrayLike, total: npt.ArrayLike | None = None) -> float:
         """Bet on one release, a sum; returns the log of the capital.
 
@@ -218,9 +225,7 @@ class NoiseWatch:
         return self._flips
 
     def _quiet(self, given: Array, base: Array) -> list[float]:
-        expected = base.copy()
-        if self._flips is not None:
-            expected[self._places[self._flips]] += self.clip
+        expected = base + self.inserted()
         scale = self.claim.noise_multiplier * self.clip * (1.0 - _ROUNDING)
         apart = [(given - expected) / scale]
         if self._before is not None:

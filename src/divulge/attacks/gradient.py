@@ -220,9 +220,11 @@ class Recorder:
         """One update of the parameters, given as they were before and are after it."""
         moved = np.asarray(before, dtype=float).ravel() - np.asarray(after, dtype=float).ravel()
         at = np.asarray(before, dtype=float)
-        self.scores.add(self.canaries(at), self.reference(at), moved / self.learning_rate)
+        update, batch = moved / self.learning_rate, self.training.batch
+        own = update if self.watch is None else update - self.watch.inserted() / batch
+        self.scores.add(self.canaries(at), self.reference(at), own)
         if self.watch is not None:
-            self.watch.step(moved / self.learning_rate * self.training.batch, total)
+            self.watch.step(update * batch, total)
 
     def checkpoints(self, thetas: Iterable[npt.ArrayLike]) -> dict[str, Array]:
         """All the steps between saved parameters, the first before any step."""

@@ -18,6 +18,12 @@ sigma^2``, since steps are independent given the parameters before them and no o
 orders canaries better. The others' share is taken out as far as the released numbers tell: the
 median over the canaries of a step is its centre, and their spread, if larger than the noise,
 stands for the noise. Scores depend on releases and directions only, never on coins.
+
+With ``complete`` the sum of the batch's other records is taken as known, and r is nothing. The
+guarantee covers that: given who else is in a batch, which the canary's coin has no part in, its
+presence still moves the sum by c at most, with probability q, below the same noise. The bound then
+speaks of an adversary who knows the other records, as that of differential privacy does, and not
+of one who sees nothing but releases.
 """
 
 from __future__ import annotations
@@ -152,7 +158,8 @@ class GradientCanaryRecorder:
 
     In every step call ``total = recorder.insert(total)`` between the sum of clipped gradients and
     the noise, and ``recorder.step(before, after)`` after the update. ``seed`` draws the steps in
-    which an included canary takes part; by default the operating system does. A ``watch`` bets
+    which an included canary takes part; by default the operating system does. With ``complete``
+    scores know the sums that are given to ``insert``, but for the canaries. A ``watch`` bets
     against the claimed noise of every step, with canaries of its own, and ends a run that breaks
     its claim.
     """
@@ -163,6 +170,7 @@ class GradientCanaryRecorder:
         training: GradientSteps,
         learning_rate: float,
         *,
+        complete: bool = False,
         watch: NoiseWatch | None = None,
         seed: int | None = None,
     ) -> None:
@@ -171,13 +179,15 @@ class GradientCanaryRecorder:
             f"learning_rate must be above 0 and finite. Found {learning_rate!r}.",
         )
         self.scores = GradientCanaryScores(canaries, training)
-        self.learning_rate, self.watch = learning_rate, watch
+        self.learning_rate, self.complete, self.watch = learning_rate, complete, watch
+        self._others: Array | None = None
         self._total: Array | None = None
         self._rng = np.random.default_rng(seed)
 
     def insert(self, total: npt.ArrayLike) -> Array:
         """The sum of clipped gradients with those of the canaries that take part in this step."""
         given = np.asarray(total, dtype=float)
+        self._others = given.ravel()
         added = combined_gradient(self.scores.canaries, self.scores.training, self._rng)
         self._total = np.asarray(given + added.reshape(given.shape))
         return self._total if self.watch is None else self.watch.insert(self._total)
@@ -185,9 +195,17 @@ class GradientCanaryRecorder:
     def step(self, before: npt.ArrayLike, after: npt.ArrayLike) -> None:
         """One update of the parameters, given as they were before and are after it."""
         moved = np.asarray(before, dtype=float).ravel() - np.asarray(after, dtype=float).ravel()
-        self.scores.add(moved / self.learning_rate)
+        batch = self.scores.training.batch
+        released = moved / self.learning_rate * batch
+        seen = released if self.watch is None else released - self.watch.inserted()
+        if self.complete:
+            require(self._others is not None, "Call insert before every step.")
+            assert self._others is not None
+            seen = seen - self._others
+        self.scores.add(seen / batch)
+        self._others = None
         if self.watch is not None:
-            self.watch.step(moved / self.learning_rate * self.scores.training.batch, self._total)
+            self.watch.step(released, self._total)
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """The scores of all canaries, included or not."""

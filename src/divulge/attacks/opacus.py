@@ -101,7 +101,11 @@ class OpacusRecorder:
         self._seen += 1
         if (self._seen - 1) % self._every:
             return
-        update = np.concatenate([self._released(self._trained[n]) for n in self.parameters])
+        chosen = [self._trained[n] for n in self.parameters]
+        update = np.concatenate([self._released(p) for p in chosen])
+        if self._watch is not None:
+            own = self._watch.inserted()
+            update = update - np.concatenate([own[id(p)] for p in chosen]) / self.training.batch
         self.scores.add(self.clipped(self.canaries), self.clipped(self.reference), update)
 
     def _released(self, parameter: Any) -> Array:

@@ -18,6 +18,7 @@ from divulge.attacks.gradient_canaries import (
 from divulge.attacks.opacus_tap import OpacusTap
 from divulge.attacks.opacus_watch import OpacusWatch
 from divulge.errors import require
+from divulge.types import Array
 
 
 class OpacusGradientRecorder:
@@ -30,8 +31,10 @@ class OpacusGradientRecorder:
 
     Canaries join the sum of clipped gradients. With ``clipping`` they join the batch instead, a
     thousand times as long as the clipping norm, and Opacus clips them as it clips everybody: the
-    audit then covers the clipping, at the price of holding the gradients of those that take part. A
-    ``claim`` is bet against in every step, with further canaries; a run that breaks it is ended.
+    audit then covers the clipping, at the price of holding the gradients of those that take part.
+    With ``complete`` the sum of the batch's other records is known to the scores, as to an
+    adversary of differential privacy; all noise must then be added by ``add_noise``. A ``claim`` is
+    bet against in every step, with further canaries; a run that breaks it is ended.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class OpacusGradientRecorder:
         *,
         rate: float,
         clipping: bool = False,
+        complete: bool = False,
         claim: NoiseClaim | None = None,
         seed: int | None = None,
     ) -> None:
@@ -58,7 +62,8 @@ class OpacusGradientRecorder:
             noise_multiplier=float(optimizer.noise_multiplier),
         )
         self.scores = GradientCanaryScores(canaries, self.training)
-        self._clipping = clipping
+        self._clipping, self._complete = clipping, complete
+        self._others: Array | None = None
         self._watch = None if claim is None else OpacusWatch(optimizer, claim, seed=seed)
         self._rng = np.random.default_rng(seed)
 
@@ -79,13 +84,24 @@ class OpacusGradientRecorder:
         return self.scores.columns()
 
     def _join_sum(self) -> None:
+        if self._complete:
+            self._others = self._tap.summed()
         self._tap.add_to_sum(combined_gradient(self.scores.canaries, self.training, self._rng))
 
     def _join_batch(self) -> None:
+        if self._complete:
+            own = self._tap.clipped_sum(self.training.clip)
+            self._others = own if self._others is None else np.asarray(self._others + own)
         if self._tap.last_part:
             canaries = self.scores.canaries
             taken = takes_part(canaries, self.training.rate, self._rng)
             self._tap.add_records(RAW * self.training.clip * canaries.directions(taken))
 
     def _step(self) -> None:
-        self.scores.add(self._tap.released() / self.training.batch)
+        released = self._tap.released()
+        if self._others is not None:  # canaries of a watch among them
+            released = released - self._others
+        elif self._watch is not None:
+            released = released - self._watch.watch.inserted()
+        self._others = None
+        self.scores.add(released / self.training.batch)

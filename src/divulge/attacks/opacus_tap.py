@@ -77,6 +77,10 @@ class OpacusTap:
         factor = (clip / (norms + 1e-6)).clamp(max=1.0)  # as Opacus does
         return _flat([factor.to(g.dtype) @ g for g in samples])
 
+    def summed(self) -> Array:
+        """The sum of clipped gradients, before the noise."""
+        return _flat([p.summed_grad for p in self.params])
+
     def add_to_sum(self, vector: Array) -> None:
         """Add to the sum of clipped gradients, before the noise."""
         for p, part in zip(self.params, self._parts(vector), strict=True):

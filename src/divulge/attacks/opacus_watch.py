@@ -49,6 +49,11 @@ class OpacusWatch:
     def __exit__(self, *_: object) -> None:
         self._tap.detach()
 
+    def inserted(self) -> dict[int, Array]:
+        """What this step's canaries add to the sum, by the identity of each parameter."""
+        parts = np.split(self.watch.inserted(), np.cumsum(self._tap.sizes)[:-1])
+        return {id(p): part for p, part in zip(self._tap.params, parts, strict=True)}
+
     def _clipping(self) -> None:
         own = self._tap.clipped_sum(self.watch.clip)
         self._total = own if self._total is None else np.asarray(self._total + own)

@@ -21,6 +21,7 @@ from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD
 from divulge.selftest.canaries import claimed
 from divulge.selftest.case import Case
+from divulge.types import Array
 
 CANARIES, OTHERS, COLUMNS = 200, 30, 149
 DELTA = 1e-5
@@ -33,6 +34,7 @@ class Inserted:
     """A plan, a run with its canaries (``null``: without), their scores and the audit."""
 
     strategy: str
+    complete: bool
     training: DPSGD
     null: bool
     parameter: str
@@ -44,11 +46,20 @@ class Inserted:
         made = plan_gradients(self.strategy, CANARIES, size, seed=int(rng.integers(2**31)))
         known = GradientSteps(run.rate, run.batch, run.clip, run.noise_multiplier)
         recorder = GradientCanaryRecorder(
-            made.gradients(), known, run.learning_rate, seed=int(rng.integers(2**31))
+            made.gradients(),
+            known,
+            run.learning_rate,
+            complete=self.complete,
+            seed=int(rng.integers(2**31)),
         )
         x = rng.standard_normal((OTHERS, COLUMNS))
         y = (x[:, 0] > 0.0).astype(np.intp)
-        insert = None if self.null else recorder.insert
+
+        def forget(total: Array) -> Array:
+            recorder.insert(total)
+            return total
+
+        insert = forget if self.null else recorder.insert
         for before, after in run.train(x, y, rng, insert):
             recorder.step(before, after)
         result = audit_trials(
@@ -109,7 +120,8 @@ def cases() -> Iterator[Case]:
                 share=SHARE,
             )
     run = DPSGD(noise_multiplier=3.0, rate=1.0, steps=9, records=OTHERS)
-    for strategy in KINDS:
+    for strategy, complete in (*((kind, False) for kind in KINDS), (KINDS[0], True)):
+        known = ", others known" if complete else ""
         for null in (True, False):
             for parameter, delta in _PARAMETERS:
                 at = "" if delta is None else f" at {delta:g}"
@@ -119,8 +131,8 @@ def cases() -> Iterator[Case]:
                     parameter=parameter,
                     delta=delta,
                     mechanism="dp-sgd, nothing inserted" if null else run.name,
-                    setting=f"{CANARIES} canaries, {strategy}",
-                    play=Inserted(strategy, run, null, parameter, delta),
+                    setting=f"{CANARIES} canaries, {strategy}{known}",
+                    play=Inserted(strategy, complete, run, null, parameter, delta),
                     truth=0.0 if null else exact,
                     quick=parameter == "mu" and strategy == KINDS[0],
                     share=SHARE,
