@@ -93,6 +93,21 @@ def test_bad_input_is_one_message_and_nothing_is_written(folder, words, message)
     assert sorted(p.name for p in folder.iterdir()) == before
 
 
+def test_noise_of_every_column(folder):
+    noisy = ("--features", "x_*", "--noise", "0,9,9", "--seed", "1")
+    done = divulge(*PLAN, *noisy, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((folder / "plan.json").read_text())
+    assert plan["details"]["noise"] == [0.0, 9.0, 9.0]
+    x = pd.read_parquet(folder / "data.parquet")["x_0"]
+    x = (x - x.mean()).abs()
+    assert x.iloc[plan["rows"]].min() > x.drop(plan["rows"]).max() - 0.1
+    for wrong, said in (("0,1", "one for each of the 3"), ("loud", "is a number")):
+        done = divulge(*PLAN, "--features", "x_*", "--noise", wrong, "--overwrite", cwd=folder)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
 def test_the_seed_is_drawn_unless_it_is_given(folder):
     plans = []
     for words in ((), (), ("--seed", "7"), ("--seed", "7")):
@@ -190,3 +205,31 @@ def test_a_column_of_a_table_is_planted(folder):
 )
 def test_bad_plantings_are_one_message(folder, words, message):
     test_bad_input_is_one_message_and_nothing_is_written(folder, words, message)
+
+
+@pytest.mark.parametrize(
+    ("words", "included", "said"),
+    [
+        (("--strategy", "mislabelled", "--label", "y"), 140, "Train on train.csv"),
+        (("--strategy", "out-of-distribution"), 140, "Train on train.csv"),
+        (("--strategy", "new-tokens", "--text", "t", "--tokens", "3"), 200, "Train on train.csv"),
+        (("--strategy", "one-hot", "--parameters", "900"), 0, "Insert the gradients of train.csv"),
+    ],
+)
+def test_crafted_canaries_from_a_plan_to_a_result(folder, words, included, said):
+    rows = [f"{k / 7:.3f},{k % 3},word {k} of many" for k in range(200)]
+    (folder / "made.csv").write_text("\n".join(["x,y,t", *rows]) + "\n")
+    data = () if "one-hot" in words else ("made.csv",)
+    files = ("--records", "train.csv", "--canaries", "shown.csv", "--count", "60", "--seed", "5")
+    done = divulge("canaries", "plan", *data, *words, *files, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+    plan = json.loads((folder / "plan.json").read_text())
+    assert len(pd.read_csv(folder / "train.csv")) == included + sum(plan["included"])
+    shown = pd.read_csv(folder / "shown.csv")
+    assert list(shown["row"]) == plan["ids"]
+    loss = np.random.default_rng(0).normal(size=60) - 4.0 * np.array(plan["included"])
+    shown.assign(loss=loss)[["row", "loss"]].to_csv(folder / "scores.csv", index=False)
+    done = divulge("canaries", "audit", "plan.json", "scores.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "LEAK" in done.stdout

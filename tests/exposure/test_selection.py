@@ -45,6 +45,20 @@ def test_without_noise_a_constant_column_is_an_error(rng):
         exposure(x, "mahalanobis", names=["a", "b", "c"])
 
 
+def test_noise_may_differ_from_column_to_column(rng):
+    x = rng.normal(size=(400, 2))
+    x[0], x[1] = (9.0, 0.0), (0.0, 9.0)
+    assert most_exposed(exposure(x, "mahalanobis", noise=[9.0, 0.0]), 1, rng).tolist() == [1]
+    assert most_exposed(exposure(x, "mahalanobis", noise=[0.0, 9.0]), 1, rng).tolist() == [0]
+    same = exposure(x, "mahalanobis", noise=[0.5, 0.5])
+    assert np.allclose(same, exposure(x, "mahalanobis", noise=0.5))
+    with pytest.raises(InputError, match="one for each of the 2 columns"):
+        exposure(x, "mahalanobis", noise=[1.0, 1.0, 1.0])
+    x[:, 1] = 3.0
+    with pytest.raises(InputError, match="constant"):
+        exposure(x, "mahalanobis", noise=[1.0, 0.0])
+
+
 def test_noise_turns_the_choice(rng):
     """A record far out where the others hardly spread is hidden by noise of that size."""
     x = np.column_stack([rng.normal(0, 10.0, 500), rng.normal(0, 0.01, 500)])

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from divulge.attacks.claimed_noise import NoiseWatch
 from divulge.errors import InputError, require
 from divulge.exposure.covariance import DENSE, LEDOIT_WOLF, Covariance
 from divulge.exposure.selection import MAHALANOBIS, exposure, noisy_covariance, rank_sum
@@ -190,7 +191,8 @@ class Recorder:
 
     ``canaries(theta)`` and ``reference(theta)`` return clipped gradients, one row per record. The
     reference records must not be chosen by who was included: public ones, or (``complete``) all
-    the other training records.
+    the other training records. A ``watch`` bets against the claimed noise of every step, best with
+    the batch's sum of clipped gradients as ``total``, and ends a run that breaks its claim.
     """
 
     training: GradientSteps
@@ -199,6 +201,7 @@ class Recorder:
     reference: Gradients = field(repr=False)
     complete: bool = False
     probability: float = 0.5
+    watch: NoiseWatch | None = field(default=None, repr=False)
     scores: Scores = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -208,11 +211,20 @@ class Recorder:
         )
         self.scores = Scores(self.training, self.complete, self.probability)
 
-    def step(self, before: npt.ArrayLike, after: npt.ArrayLike) -> None:
+    def step(
+        self,
+        before: npt.ArrayLike,
+        after: npt.ArrayLike,
+        total: npt.ArrayLike | None = None,
+    ) -> None:
         """One update of the parameters, given as they were before and are after it."""
         moved = np.asarray(before, dtype=float).ravel() - np.asarray(after, dtype=float).ravel()
         at = np.asarray(before, dtype=float)
-        self.scores.add(self.canaries(at), self.reference(at), moved / self.learning_rate)
+        update, batch = moved / self.learning_rate, self.training.batch
+        own = update if self.watch is None else update - self.watch.inserted() / batch
+        self.scores.add(self.canaries(at), self.reference(at), own)
+        if self.watch is not None:
+            self.watch.step(update * batch, total)
 
     def checkpoints(self, thetas: Iterable[npt.ArrayLike]) -> dict[str, Array]:
         """All the steps between saved parameters, the first before any step."""

@@ -8,15 +8,17 @@ parameters of that moment. It never sees which records a batch holds.
 
 from __future__ import annotations
 
-import copy
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from divulge.attacks.claimed_noise import NoiseClaim
 from divulge.attacks.gradient import GradientSteps, Scores
-from divulge.errors import InputError, MissingExtra, require
+from divulge.attacks.opacus_tap import require_private, require_torch
+from divulge.attacks.opacus_watch import OpacusWatch
+from divulge.attacks.torch_gradients import bare, gradients_in_parts
+from divulge.errors import InputError, require
 from divulge.types import Array
 
 CHUNK = 256
@@ -30,7 +32,8 @@ class OpacusRecorder:
     model's output and the targets of a batch to one number, their mean. ``canaries`` and
     ``reference`` are pairs of tensors (inputs, targets). ``parameters`` names those whose gradients
     are scored, by default all: the last layer alone takes less memory. ``rate`` is the probability
-    that a record takes part in a step.
+    that a record takes part in a step. A ``claim`` is bet against in every step, with gradient
+    canaries of its own in the batch; a run that breaks it is ended (``claimed_noise.py``).
     """
 
     def __init__(
@@ -47,23 +50,15 @@ class OpacusRecorder:
         probability: float = 0.5,
         every: int = 1,
         chunk: int = CHUNK,
+        claim: NoiseClaim | None = None,
     ) -> None:
-        _require_torch()
-        for name in ("original_optimizer", "expected_batch_size", "max_grad_norm"):
-            require(
-                getattr(optimizer, name, None) is not None,
-                f"The optimizer has no {name!r}: give the one that PrivacyEngine.make_private "
-                "returned.",
-            )
-        require(
-            not isinstance(optimizer.max_grad_norm, list | tuple),
-            "Only flat clipping is supported: one max_grad_norm for all parameters.",
-        )
+        require_torch()
+        require_private(optimizer)
         require(every >= 1 and chunk >= 1, "every and chunk must be at least 1.")
         self.optimizer, self.loss = optimizer, loss
         self.canaries, self.reference = canaries, reference
         self._module = getattr(model, "_module", model)
-        self._bare = _bare(self._module).eval()  # dropout would only blur the gradients
+        self._bare = bare(self._module).eval()  # dropout would only blur the gradients
         self._trained = {n: p for n, p in self._module.named_parameters() if p.requires_grad}
         self.parameters = list(self._trained) if parameters is None else list(parameters)
         for name in self.parameters:
@@ -81,15 +76,20 @@ class OpacusRecorder:
         self.scores = Scores(self.training, complete, probability)
         self._every, self._chunk = every, chunk
         self._seen = 0
+        self._watch = None if claim is None else OpacusWatch(optimizer, claim)
         self._handle: Any = None
 
     def __enter__(self) -> OpacusRecorder:
         require(self._handle is None, "The recorder is already attached.")
         hook = self.optimizer.original_optimizer.register_step_pre_hook
         self._handle = hook(lambda *_: self._step())
+        if self._watch is not None:
+            self._watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._watch is not None:
+            self._watch.__exit__()
         self._handle.remove()
         self._handle = None
 
@@ -101,7 +101,11 @@ class OpacusRecorder:
         self._seen += 1
         if (self._seen - 1) % self._every:
             return
-        update = np.concatenate([self._released(self._trained[n]) for n in self.parameters])
+        chosen = [self._trained[n] for n in self.parameters]
+        update = np.concatenate([self._released(p) for p in chosen])
+        if self._watch is not None:
+            own = self._watch.inserted()
+            update = update - np.concatenate([own[id(p)] for p in chosen]) / self.training.batch
         self.scores.add(self.clipped(self.canaries), self.clipped(self.reference), update)
 
     def _released(self, parameter: Any) -> Array:
@@ -113,47 +117,8 @@ class OpacusRecorder:
 
     def clipped(self, records: tuple[Any, Any]) -> Array:
         """Gradients of the chosen parameters, clipped by the norm over all, as Opacus does."""
-        import torch
-        from torch.func import functional_call, grad, vmap
-
-        state = {n: p.detach() for n, p in self._module.named_parameters()}
-        state |= {n: b.detach() for n, b in self._module.named_buffers()}
-        trained = {n: state[n] for n in self._trained}
-        fixed = {n: v for n, v in state.items() if n not in trained}
-
-        def one(values: dict[str, Any], x: Any, y: Any) -> Any:
-            output = functional_call(self._bare, {**values, **fixed}, (x.unsqueeze(0),))
-            return self.loss(output, y.unsqueeze(0))
-
-        each = vmap(grad(one), in_dims=(None, 0, 0))
-        inputs, targets = records
-        rows: list[Array] = []
-        for start in range(0, len(targets), self._chunk):
-            part = slice(start, start + self._chunk)
-            found = each(trained, inputs[part], targets[part])
-            flat = {n: g.reshape(len(g), -1) for n, g in found.items()}
-            norms = torch.stack([g.norm(2, dim=1) for g in flat.values()], dim=1)
-            factor = (self.training.clip / (norms.norm(2, dim=1) + 1e-6)).clamp(max=1.0)
-            chosen = torch.cat([flat[n] for n in self.parameters], dim=1) * factor[:, None]
-            rows.append(chosen.double().cpu().numpy())
-        return np.concatenate(rows)
-
-
-def _bare(module: Any) -> Any:
-    """A copy without hooks: those of Opacus would take these gradients for those of a batch."""
-    kinds = ("_forward_hooks", "_backward_hooks", "_backward_pre_hooks")
-    kept = [(part, kind, getattr(part, kind)) for part in module.modules() for kind in kinds]
-    try:
-        for part, kind, _ in kept:
-            setattr(part, kind, OrderedDict())
-        return copy.deepcopy(module)
-    finally:
-        for part, kind, hooks in kept:
-            setattr(part, kind, hooks)
-
-
-def _require_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("torch", "dpsgd") from None
+        parts = gradients_in_parts(
+            self._bare, dict(self._module.named_parameters()), dict(self._module.named_buffers()),
+            self.loss, records, self.training.clip, self._chunk,
+        )  # fmt: skip
+        return np.concatenate([part.columns(self.parameters) for part in parts])

@@ -42,9 +42,12 @@ def plan_command(
             help="Feature columns, comma-separated; patterns such as x_* too. Default: all."
         ),
     ] = "",
+    label: Annotated[
+        str | None, options.data(help="mislabelled canaries: the column of labels.")
+    ] = None,
     text: Annotated[
         str | None,
-        options.data(help="With --template: the column of texts. Default: text."),
+        options.data(help="Planted and crafted texts: their column. Default: text."),
     ] = None,
     template: Annotated[
         str | None,
@@ -67,6 +70,10 @@ def plan_command(
     ] = None,
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        options.model(help="Crafted texts: the folder of a language model, for its tokens."),
     ] = None,
     draw: Annotated[
         str | None,
@@ -91,13 +98,29 @@ def plan_command(
     strategy: Annotated[
         str | None,
         options.statistics(
-            help="mahalanobis, random or norm: which records are canaries. Default: mahalanobis."
+            help="mahalanobis, random or norm: which records are canaries. Crafted: mislabelled, "
+            "out-of-distribution, random-tokens, new-tokens, sampled; one-hot, orthogonal "
+            "(gradients). Default: mahalanobis."
         ),
     ] = None,
+    parameters: Annotated[
+        int | None,
+        options.statistics(help="Gradient canaries: how many parameters the model trains."),
+    ] = None,
+    tokens: Annotated[
+        int | None, options.statistics(help="Crafted texts: tokens of each. Default: 32.")
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        options.statistics(help="sampled canaries: 0.8 or more. Default: 1."),
+    ] = None,
     noise: Annotated[
-        float,
-        options.statistics(help="Standard deviation of the noise on every column of the mean."),
-    ] = 0.0,
+        str,
+        options.statistics(
+            help="Standard deviation of the noise on every column of the mean, or one for each, "
+            "comma-separated."
+        ),
+    ] = "0",
     averaged: Annotated[
         float | None,
         options.statistics(help="Number of records in that mean (a batch). Default: all."),
@@ -135,6 +158,11 @@ def plan_command(
     divulge canaries plan data.csv --lineup 128 --column label --records train.csv
     --canaries versions.csv
 
+    Gradient canaries need no data; a recorder inserts those of the plan into DP-SGD:
+
+    divulge canaries plan --strategy one-hot --count 500 --parameters 105546
+    --records inserted.csv --canaries canaries.csv
+
     The plan holds the truths: keep it secret from whoever scores or attacks the model.
     """
     from divulge.data.tables import file_sha256
@@ -156,18 +184,23 @@ def plan_command(
             reference=reference,
             gradients=tuple(gradients or ()),
             features=output.words(features),
+            label=label,
             text=text,
             template=template,
             names=names,
             column=column,
             copies=copies,
             id=id_,
+            model=model,
             draw=draw,
             candidates=candidates,
             count=count,
             lineup=lineup,
             strategy=strategy,
-            noise=noise,
+            parameters=parameters,
+            tokens=tokens,
+            temperature=temperature,
+            noise=_numbers(noise),
             averaged=averaged,
             probability=probability,
             seed=seed,
@@ -184,11 +217,23 @@ def plan_command(
         output.say(
             f"{len(made)} canaries ({made.strategy}), {sum(made.included)} of them included."
         )
-        output.say(f"Train on {records}. Afterwards score every canary, by {made.key!r}.")
+        given = "Insert the gradients of" if made.details.get("parameters") else "Train on"
+        output.say(f"{given} {records}. Afterwards score every canary, by {made.key!r}.")
     output.say(
         f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
     )
     output.say(f"sha256 of {plan.name}: {file_sha256(plan)}")
+
+
+def _numbers(text: str) -> float | list[float]:
+    """One number, or several between commas."""
+    from divulge.errors import InputError
+
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InputError(f"--noise is a number, or one per column. Found {text!r}.") from None
+    return found[0] if len(found) == 1 else found
 
 
 @failures.guarded

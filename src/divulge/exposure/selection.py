@@ -24,21 +24,23 @@ STRATEGIES = (MAHALANOBIS, RANDOM, NORM)
 
 def noisy_covariance(
     reference: npt.ArrayLike,
-    variance: float,
+    variance: npt.ArrayLike,
     *,
     kind: str = LEDOIT_WOLF,
     names: Sequence[str] | None = None,
 ) -> Covariance:
     """The covariance of the reference records plus noise of this variance on every column.
 
-    With noise a column may be constant, as gradients often are: the noise is then all its spread.
+    One variance may be given for each column. With noise on every column one may be constant, as
+    gradients often are: the noise is then all its spread.
     """
+    added = np.asarray(variance, dtype=float)
     require(
-        bool(np.isfinite(variance)) and variance >= 0.0,
+        bool((np.isfinite(added) & (added >= 0.0)).all()),
         f"The variance of the noise must be finite and at least 0. Found {variance!r}.",
     )
-    found = estimate_covariance(reference, kind, names, allow_constant=variance > 0.0)
-    return found.with_noise(variance)
+    found = estimate_covariance(reference, kind, names, allow_constant=bool((added > 0.0).all()))
+    return found.with_noise(added)
 
 
 def exposure(
@@ -46,14 +48,15 @@ def exposure(
     strategy: str,
     *,
     reference: npt.ArrayLike | None = None,
-    noise: float = 0.0,
+    noise: npt.ArrayLike = 0.0,
     names: Sequence[str] | None = None,
 ) -> Array:
     """One value per record, larger where it is more exposed; zeros for 'random'.
 
     ``reference`` are the records that the distance is taken from, by default the records
-    themselves. ``noise`` is the standard deviation of the mechanism's noise per averaged record:
-    that of the noise on the mean times the root of the number averaged.
+    themselves. ``noise`` is the standard deviation of the mechanism's noise per averaged record,
+    one for all columns or one for each: that of the noise on the mean times the root of the number
+    averaged.
     """
     require(
         strategy in STRATEGIES, f"Unknown strategy {strategy!r}. Choose from {_listed(STRATEGIES)}."
@@ -64,9 +67,10 @@ def exposure(
         return np.zeros(rows.shape[0])
     if strategy == NORM:
         return np.asarray(np.linalg.norm(rows, axis=1))
-    require(noise >= 0.0, f"The noise must be at least 0. Found {noise!r}.")
+    each = np.asarray(noise, dtype=float)
+    require(bool((each >= 0.0).all()), f"The noise must be at least 0. Found {noise!r}.")
     others = rows if reference is None else reference
-    return noisy_covariance(others, noise**2, names=names).mahalanobis(rows)
+    return noisy_covariance(others, each**2, names=names).mahalanobis(rows)
 
 
 def rank_sum(steps: Iterable[npt.ArrayLike]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,13 +93,24 @@ class DPSGD:
         outer = pull[:, :, None] * records[:, None, :]
         return np.asarray(outer.reshape(y.size, -1))
 
-    def train(self, x: Array, y: Labels, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
-        """One run; yields the parameters before and after each step."""
+    def train(
+        self,
+        x: Array,
+        y: Labels,
+        rng: np.random.Generator,
+        insert: Callable[[Array], Array] | None = None,
+    ) -> Iterator[tuple[Array, Array]]:
+        """One run; yields the parameters before and after each step.
+
+        ``insert`` may add gradient canaries to the sum of clipped gradients, before the noise.
+        """
         theta = self.start(x.shape[1])
         for _ in range(self.steps):
             taken = rng.random(y.size) < self.rate
             pull, records = self._pull(theta, x[taken], y[taken])
             total = (pull.T @ records).ravel()
+            if insert is not None:
+                total = insert(total)
             noise = self.noise_multiplier * self.clip * rng.standard_normal(theta.size)
             after = theta - self.learning_rate * (total + noise) / self.batch
             yield theta, after

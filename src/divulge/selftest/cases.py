@@ -31,6 +31,7 @@ from divulge.selftest import (
     exact,
     guards,
     hostile,
+    inserted,
     leakage,
     lineup,
     lineup_tables,
@@ -42,6 +43,7 @@ from divulge.selftest import (
     shadow_scores,
     synthetic,
     unseen,
+    watched,
 )
 from divulge.selftest.case import Case, Check
 from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
@@ -198,6 +200,8 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     posteriors.cases,
     dependent.cases,
     canaries.cases,
+    inserted.cases,
+    watched.cases,
     secret_canaries.cases,
     shadow_scores.cases,
     leakage.cases,

@@ -15,7 +15,7 @@ import numpy as np
 from divulge.bounds import betting, guessing
 from divulge.data.features import Features
 from divulge.games import canaries
-from divulge.games.canaries import planning
+from divulge.games.canaries import choosing, planning
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
 from divulge.proof import draw
@@ -102,7 +102,7 @@ class FromPlan:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         seed = int(rng.integers(2**31))
         data, other = ({"x": rng.standard_normal(RECORDS)} for _ in range(2))
-        made = planning.plan(data, count=CANARIES, strategy="random", seed=seed)
+        made = choosing.choose(data, count=CANARIES, strategy="random", seed=seed)
         shown = made.canaries(data)
         rows = np.array(shown[planning.ROW].to_list())
         scores = {
@@ -111,7 +111,7 @@ class FromPlan:
             "noise": rng.standard_normal(CANARIES),
         }
         if self.recomputes:
-            again = planning.plan(other, count=CANARIES, strategy="random", seed=seed)
+            again = choosing.choose(other, count=CANARIES, strategy="random", seed=seed)
             scores["position"] = again.truth + 0.01 * rng.standard_normal(CANARIES)
         shuffled = rng.permutation(CANARIES)  # the table of scores may come in any order
         result = canaries.audit(
@@ -130,7 +130,7 @@ class FromPlan:
 def same_coins(error: float) -> float:
     """How often two plans of the same data agree beyond chance, neither given a seed."""
     data = {"x": np.arange(float(RECORDS))}
-    first, second = (planning.plan(data, count=RECORDS, strategy="random") for _ in range(2))
+    first, second = (choosing.choose(data, count=RECORDS, strategy="random") for _ in range(2))
     coins = [dict(zip(p.rows, p.included, strict=True)) for p in (first, second)]
     same = np.mean([coins[0][row] == coins[1][row] for row in range(RECORDS)])
     return float(abs(same - 0.5))
