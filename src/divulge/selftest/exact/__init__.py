@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from divulge.selftest.case import Check
 from divulge.selftest.exact import (
+    at_delta,
     bets,
     contracts,
     counting,
@@ -23,5 +24,6 @@ from divulge.selftest.exact import (
 
 def cases() -> Iterator[Check]:
     """All of them; they take seconds, so the quick form has all of them, too."""
-    for kind in (counting, tails, bets, replays, shown_values, paired_values, leakage, contracts):
+    kinds = (counting, tails, bets, at_delta, replays, shown_values, paired_values, leakage)
+    for kind in (*kinds, contracts):
         yield from kind.cases()
