@@ -15,7 +15,7 @@ step too high.)
 There is no threshold, no number of guesses and no data split to choose, so there is no multiple
 testing, and the bound may be read, and the game stopped, after any trial.
 
-At a delta the same wealth must grow further: how far is in ``failures.py``, for every point of the
+At a delta the same wealth must grow further: how far is in ``reduction.py``, for every point of the
 grid by the better of two forms, which follows from the number of trials and their priors alone.
 """
 
@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from divulge.bounds import learning as _learners
 from divulge.bounds.checks import check_delta
-from divulge.bounds.failures import Staked
+from divulge.bounds.reduction import Staked
 from divulge.errors import require, require_probability
 from divulge.types import Array, slices
 
@@ -42,7 +42,7 @@ _LARGEST_FIT = 1_000_000
 
 
 @dataclass(frozen=True)
-class AtDelta:
+class ProvedAt:
     """What the bets prove of epsilon at a delta."""
 
     delta: float
@@ -66,7 +66,7 @@ class BettingResult:
     step: float = GRID_STEP
     e_values: Array | None = field(default=None, repr=False)
     """Stopped wealths for the combination with other games, where they were asked for."""
-    at_delta: tuple[AtDelta, ...] = ()
+    at_delta: tuple[ProvedAt, ...] = ()
     """Epsilon at each delta that was asked for, each at the whole error."""
 
     @property
@@ -170,7 +170,7 @@ class _Game:
             found.append(stop.goal if at >= 0 else float(wealth.mean()))
         return np.array(found)
 
-    def at_delta(self, delta: float, staked: Staked, error: float) -> AtDelta:
+    def at_delta(self, delta: float, staked: Staked, error: float) -> ProvedAt:
         """The last point of the grid before the first that is not refuted at this delta."""
         from divulge.bounds import compiled
 
@@ -191,7 +191,7 @@ class _Game:
             if reached < 0:
                 break
             point += 1
-        return AtDelta(
+        return ProvedAt(
             delta, max(0, point - 1) * self.step if point > first else 0.0, point - first
         )
 

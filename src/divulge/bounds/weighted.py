@@ -9,7 +9,7 @@ before it, given the model. So the total weight T of the right ones is dominated
 the log-likelihood ratios beyond it, ``(|evidence| - epsilon)^+`` (Neyman and Pearson): the wealth
 of bets that are fixed beforehand, with its own tail instead of Ville's inequality.
 
-*Delta.* By the reduction of ``failures.py`` the truths are, but for N of them,
+*Delta.* By the reduction of ``reduction.py`` the truths are, but for N of them,
 ``E N <= m delta (1 - u)``, those of an epsilon-DP mechanism, given the model. j of them change T by
 j times the largest weight L at most. So
 ``P(T >= t) <= P(T_0 >= t - j L) + m delta (1 - u) / (j + 1)``. All of it holds given the model, so
@@ -32,8 +32,9 @@ leaves 1e-12; that, and rounding, is added.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,7 @@ from scipy.special import expit, ndtri
 
 from divulge.bounds import learning
 from divulge.bounds.checks import check_delta
-from divulge.bounds.failures import segments
+from divulge.bounds.reduction import segments
 from divulge.errors import require, require_probability
 from divulge.trials import Trials
 from divulge.types import Array, slices
@@ -50,12 +51,18 @@ LEVELS = 32
 TOLERANCE = 1e-6
 MOST = 0.5
 """Trials times delta up to which weighted guesses prove more than the recursion."""
-_LARGEST = 30.0
+LARGEST = 30.0
+"""No larger epsilon is looked for."""
 _FAR = math.sqrt(math.log(1e12) / 2.0)
 _CELLS = 1024
 _TARGETS = 24
 _FEWEST = 10
+_MANY_LEARNED, _BELIEVED = 1000, 30.0
 _LEARNED_SHARE, _LEARNED, _MOST_LEARNED_SHARE = 0.1, 300, 0.2
+
+
+Held: TypeAlias = tuple[Array, npt.NDArray[Any]]
+"""Evidence of learned trials out of fold, and their truths."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +98,12 @@ def calibrated(
     head, rest = trials.select(order[:size]), trials.select(order[size:])
     if np.unique(head.truth).size < 2:
         return 0.0
-    teach = learning.stacked(head.score.reshape(len(head), -1), head.truth, head.prior)
+    teach, out = learning.stacked_and_held(
+        head.score.reshape(len(head), -1), head.truth, head.prior
+    )
     evidence = teach(rest.score.reshape(len(rest), -1))
-    weighed = weigh(evidence, rest.truth, choose_target(evidence, delta, error))
+    target = choose_target(evidence, delta, error, (out, head.truth))
+    weighed = weigh(evidence, rest.truth, target)
     return epsilon_lower_bound(weighed, delta, error)
 
 
@@ -111,16 +121,17 @@ def weigh(evidence: Array, truth: npt.NDArray[Any], target: float) -> Weighed:
     return Weighed(int(truth.size), guessed, right)
 
 
-def choose_target(evidence: Array, delta: float, error: float) -> float:
-    """The epsilon to weigh against: the largest bound at the weight that the evidence expects.
+def choose_target(evidence: Array, delta: float, error: float, held: Held | None = None) -> float:
+    """The epsilon to weigh against: the largest bound at the weight that is expected to be right.
 
-    Less one standard deviation, and by the normal approximation: it only chooses.
+    Less one standard deviation, and by the normal approximation: it only chooses. What is expected
+    is what the evidence says of itself; learned from many trials also what it was worth on learned
+    trials out of fold (``held``), since the largest evidence is the luckiest.
     """
-    size, most = np.abs(evidence), float(np.abs(evidence).max(initial=0.0))
+    most = float(np.abs(evidence).max(initial=0.0))
     if most <= 0.0:
         return 0.0
-    number, edges = np.histogram(size, bins=_CELLS, range=(0.0, most))
-    a = 0.5 * (edges[1:] + edges[:-1])
+    number, a = _cells(evidence, most)
     q = expit(a)
     grid = np.arange(0.0, most + 0.02, 0.02)
     u = expit(grid)
@@ -133,14 +144,36 @@ def choose_target(evidence: Array, delta: float, error: float) -> float:
         w = np.maximum(a - target, 0.0)
         if number[w > 0.0].sum() < _FEWEST:
             break
-        square = float(number @ (w * w))
-        expected = number @ (w * q) - math.sqrt(number @ (w * w * q * (1.0 - q)))
-        spread = np.sqrt(square * u * (1.0 - u))
-        passed = expected - float(number @ w) * u >= z * spread + j * w.max()
+        total, square = float(number @ w), float(number @ (w * w))
+        right = float(number @ (w * q)) / total
+        if held is not None and held[0].size >= _MANY_LEARNED:
+            right = _seen(held, float(target), right)
+        expected = total * right - math.sqrt(square * right * (1.0 - right))
+        passed = expected - total * u >= z * np.sqrt(square * u * (1.0 - u)) + j * w.max()
         bound = float(grid[passed].max(initial=0.0))
         if bound > largest:
             chosen, largest = float(target), bound
     return chosen
+
+
+def _cells(evidence: Array, most: float) -> tuple[Array, Array]:
+    """How many trials have evidence of which size."""
+    number, edges = np.zeros(_CELLS), np.zeros(_CELLS + 1)
+    for part in slices(evidence.size):
+        found, edges = np.histogram(np.abs(evidence[part]), bins=_CELLS, range=(0.0, most))
+        number += found
+    return number, 0.5 * (edges[1:] + edges[:-1])
+
+
+def _seen(held: Held, target: float, believed: float) -> float:
+    """The weighted share of right guesses on learned trials, what is believed as 30 of them."""
+    weight = np.maximum(np.abs(held[0]) - target, 0.0)
+    total = float(weight.sum())
+    if total <= 0.0:
+        return believed
+    number = total * total / float(weight @ weight)
+    right = float(weight[held[0] * held[1] > 0.0].sum()) / total
+    return (number * right + _BELIEVED * believed) / (number + _BELIEVED)
 
 
 def tail(guessed: npt.NDArray[np.int64], u: float, weight: int) -> float:
@@ -171,13 +204,34 @@ def tail(guessed: npt.NDArray[np.int64], u: float, weight: int) -> float:
     return min(1.0, max(0.0, reached) + 1e-9 + 1e-14 * float(number.sum()))
 
 
-def rejects(weighed: Weighed, epsilon: float, delta: float, error: float, changed: int) -> bool:
-    """Whether (epsilon, delta) is refuted, with that many changed truths allowed for."""
-    u = float(expit(epsilon))
-    spent = weighed.trials * delta * float(expit(-epsilon)) / (changed + 1.0)
-    if spent >= error:
-        return False
-    return tail(weighed.guessed, u, weighed.right - changed * LEVELS) <= error - spent
+def climb(
+    weighed: Weighed,
+    parts: Sequence[tuple[float, int]],
+    error: float,
+    spent: Callable[[float, int], float],
+) -> float:
+    """The largest refuted epsilon, segment after segment; ``spent`` is what failures cost."""
+
+    def refuted(epsilon: float, changed: int) -> bool:
+        left = error - spent(epsilon, changed)
+        if left <= 0.0:
+            return False
+        u = float(expit(epsilon))
+        return tail(weighed.guessed, u, weighed.right - changed * LEVELS) <= left
+
+    proved = 0.0
+    for (start, changed), end in zip(parts, [*(s for s, _ in parts[1:]), LARGEST], strict=True):
+        if not refuted(start, changed):
+            return proved
+        low, high = start, end
+        if refuted(high, changed):
+            proved = high
+            continue
+        while high - low > TOLERANCE:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if refuted(middle, changed) else (low, middle)
+        return low
+    return proved
 
 
 def epsilon_lower_bound(weighed: Weighed, delta: float = 0.0, error: float = 0.05) -> float:
@@ -185,20 +239,10 @@ def epsilon_lower_bound(weighed: Weighed, delta: float = 0.0, error: float = 0.0
     require_probability("error", error)
     check_delta(delta)
     require(error <= 0.5, f"error must be at most 0.5. Found {error!r}.")
-    proved = 0.0
-    parts = segments(weighed.trials * delta, error)
-    for (start, changed), end in zip(parts, [*(s for s, _ in parts[1:]), _LARGEST], strict=True):
-        if not rejects(weighed, start, delta, error, changed):
-            return proved
-        low, high = start, end
-        if rejects(weighed, high, delta, error, changed):
-            proved = high
-            continue
-        while high - low > TOLERANCE:
-            middle = 0.5 * (low + high)
-            if rejects(weighed, middle, delta, error, changed):
-                low = middle
-            else:
-                high = middle
-        return low
-    return proved
+    expected = weighed.trials * delta
+    return climb(
+        weighed,
+        segments(expected, error),
+        error,
+        lambda epsilon, changed: expected * float(expit(-epsilon)) / (changed + 1.0),
+    )

@@ -15,6 +15,7 @@ from divulge.selftest.exact import (
     contracts,
     counting,
     leakage,
+    own_coins,
     paired_values,
     replays,
     shown_values,
@@ -25,5 +26,5 @@ from divulge.selftest.exact import (
 def cases() -> Iterator[Check]:
     """All of them; they take seconds, so the quick form has all of them, too."""
     kinds = (counting, tails, bets, at_delta, replays, shown_values, paired_values, leakage)
-    for kind in (*kinds, contracts):
+    for kind in (*kinds, own_coins, contracts):
         yield from kind.cases()

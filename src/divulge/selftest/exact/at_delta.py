@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.special import expit
 from scipy.stats import binom
 
-from divulge.bounds import betting, failures, weighted
+from divulge.bounds import betting, reduction, weighted
 from divulge.mechanisms.worst_case import worst_case
 from divulge.selftest.case import Check
 from divulge.selftest.exact.bets import Edge, bold
@@ -98,7 +98,7 @@ class Gamblers:
         """Of a refutation at this error."""
         truths = all_truths(self.trials)
         prior = np.full(self.trials, self.prior)
-        goal = math.exp(failures.Staked(prior).log_goal(self.delta, self.epsilon, error))
+        goal = math.exp(reduction.Staked(prior).log_goal(self.delta, self.epsilon, error))
         refuted = np.zeros((len(truths), len(truths)))
         for j, side in enumerate(truths.astype(float)):
             edge = Edge(side, prior, self.epsilon, self.epsilon or 0.5)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from divulge.bounds import bet, bet_given, failures
+from divulge.bounds import bet, bet_given, reduction
 from divulge.mechanisms import GaussianMechanism, Null
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 4.0])
 def test_kappa_is_largest_for_even_coins(epsilon):
     prior = np.linspace(-5.0, 5.0, 101)
-    found = failures.kappa(prior, epsilon)
+    found = reduction.kappa(prior, epsilon)
     assert found.argmax() == 50
     assert found[50] == pytest.approx(1.0 / (1.0 + math.exp(epsilon)))
     w = expit(prior)
@@ -24,18 +24,18 @@ def test_kappa_is_largest_for_even_coins(epsilon):
 
 def test_priors_are_rounded_towards_even():
     prior = np.random.default_rng(0).normal(size=1000)
-    staked = failures.Staked(prior)
-    exact = float(failures.kappa(prior, 1.0).sum())
+    staked = reduction.Staked(prior)
+    exact = float(reduction.kappa(prior, 1.0).sum())
     assert exact <= staked.expected(1.0, 1.0) <= 1.02 * exact
     assert staked.trials == 1000
 
 
 def test_the_better_form_sets_the_goal():
-    staked = failures.Staked(np.zeros(2000))
+    staked = reduction.Staked(np.zeros(2000))
     first = -math.log(0.05 - 0.02 / (1.0 + math.exp(3.0)))
     assert staked.log_goal(1e-5, 3.0, 0.05) == pytest.approx(first)
     assert staked.log_goal(0.0, 3.0, 0.05) == pytest.approx(-math.log(0.05))
-    many = failures.Staked(np.zeros(1_000_000))
+    many = reduction.Staked(np.zeros(1_000_000))
     j = np.arange(200, 5000)
     second = np.min(j * math.log1p(math.exp(-3.0)) - np.log(0.05 - 10.0 / (j + 1)))
     assert second <= many.log_goal(1e-5, 3.0, 0.05) <= second + 0.1
