@@ -61,7 +61,7 @@ STATISTICS = (
         "size",
     ),
     *("covariance", "advantage", "percentile", "fprs", "models", "shadows", "cross_fed", "levels"),
-    *("deltas", "error", "repeats", "seed", "seeds"),
+    *("deltas", "headline", "error", "repeats", "seed", "seeds"),
 )
 WORK = ("chunk", "n_jobs", "backend", "address", "cache", "cache_key")
 OUTPUT = ("table", "save", "command", "progress")

@@ -14,11 +14,15 @@ step too high.)
 
 There is no threshold, no number of guesses and no data split to choose, so there is no multiple
 testing, and the bound may be read, and the game stopped, after any trial.
+
+At a delta the same wealth must grow further: how far is in ``reduction.py``, for every point of the
+grid by the better of two forms, which follows from the number of trials and their priors alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -26,6 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from divulge.bounds import learning as _learners
+from divulge.bounds.checks import check_delta
+from divulge.bounds.reduction import Staked
 from divulge.errors import require, require_probability
 from divulge.types import Array, slices
 
@@ -33,6 +39,16 @@ GRID_STEP = 0.01
 GRID_END = 30.0
 _LARGEST_PRIOR = 300.0
 _LARGEST_FIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class ProvedAt:
+    """What the bets prove of epsilon at a delta."""
+
+    delta: float
+    epsilon: float
+    refuted: int
+    """How many points of the grid: with one of them, epsilon 0, a leak is proved and no more."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,8 @@ class BettingResult:
     step: float = GRID_STEP
     e_values: Array | None = field(default=None, repr=False)
     """Stopped wealths for the combination with other games, where they were asked for."""
+    at_delta: tuple[ProvedAt, ...] = ()
+    """Epsilon at each delta that was asked for, each at the whole error."""
 
     @property
     def leak(self) -> bool:
@@ -152,6 +170,31 @@ class _Game:
             found.append(stop.goal if at >= 0 else float(wealth.mean()))
         return np.array(found)
 
+    def at_delta(self, delta: float, staked: Staked, error: float) -> ProvedAt:
+        """The last point of the grid before the first that is not refuted at this delta."""
+        from divulge.bounds import compiled
+
+        first = point = staked.start(check_delta(delta), error, self.step, self.end)
+        while point * self.step <= self.end:
+            epsilon = point * self.step
+            reached = compiled.ruin_or_reach(
+                self.odds,
+                self.direction,
+                self.size,
+                self.denominator,
+                epsilon,
+                (1.0 + 1e-9) * math.exp(min(700.0, staked.log_goal(delta, epsilon, error))),
+                np.ones_like(self.wealth),
+                0,
+                self.revealed,
+            )
+            if reached < 0:
+                break
+            point += 1
+        return ProvedAt(
+            delta, max(0, point - 1) * self.step if point > first else 0.0, point - first
+        )
+
     def wealth_against_no_leak(self, blocks: list[int]) -> Array:
         """The wealth at epsilon 0 as if the game had gone on after it was rejected."""
         total = np.zeros(self.wealth.size)
@@ -181,6 +224,7 @@ def bet(
     stop_at: float | None = None,
     step: float = GRID_STEP,
     e_values: Stop | None = None,
+    deltas: Sequence[float] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> BettingResult:
     """Bet on the truths, learning from the revealed ones; trials are revealed in random order.
@@ -193,7 +237,7 @@ def bet(
     Where scores or log-odds were themselves learned from revealed trials, give that ``order`` of
     revelation (a permutation of the trials) and the number ``known`` of trials at its head on which
     nothing is staked. ``e_values`` asks for those of this game, to be combined with others
-    (``bounds/several_draws.py``).
+    (``bounds/several_draws.py``), ``deltas`` for epsilon at each of them.
     """
     x, s, prior = _check(scores, truths, log_odds, error)
     require(combine in ("likelihood", "average"), f"Unknown combination {combine!r}.")
@@ -208,7 +252,8 @@ def bet(
     likelihood = np.zeros(len(fits))
     blocks: list[int] = []
     growth = 1.5 if "boosting" in learners else 1.25
-    for start, stop in _blocks(s.size, growth=growth, first=max(8, known)):
+    unstaked = max(8, known)
+    for start, stop in _blocks(s.size, growth=growth, first=unstaked):
         past = order[max(0, start - _LARGEST_FIT) : start]
         predict = []
         if (s[past] > 0.0).any() and (s[past] < 0.0).any():
@@ -233,6 +278,8 @@ def bet(
         if stop_at is not None and game.epsilon >= stop_at:
             break
     found = _result(game, error, blocks)
+    if deltas:
+        found = _at(found, game, prior[order[unstaked:]], deltas)
     return found if e_values is None else replace(found, e_values=game.e_values(e_values))
 
 
@@ -243,6 +290,7 @@ def bet_given(
     *,
     error: float = 0.05,
     step: float = GRID_STEP,
+    deltas: Sequence[float] = (),
 ) -> BettingResult:
     """Bet with given ``q``: one row per bettor, one column per trial, in the order of revelation.
 
@@ -258,7 +306,17 @@ def bet_given(
         evidence = np.log(part) - np.log1p(-part) - prior[start:stop]
         game.reveal(evidence, s[start:stop], prior[start:stop])
         blocks.append(stop)
-    return _result(game, error, blocks)
+    return _at(_result(game, error, blocks), game, prior, deltas)
+
+
+def _at(
+    found: BettingResult, game: _Game, log_odds: Array, deltas: Sequence[float]
+) -> BettingResult:
+    """Epsilon at each delta, from the prior log-odds of the trials that may be staked on."""
+    staked = Staked(log_odds)
+    return replace(
+        found, at_delta=tuple(game.at_delta(delta, staked, found.error) for delta in deltas)
+    )
 
 
 def _result(game: _Game, error: float, blocks: list[int]) -> BettingResult:

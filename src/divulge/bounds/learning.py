@@ -143,19 +143,31 @@ def stacked(features: Array, truths: Array, log_odds: Array, folds: int = 5) -> 
 
     The rows must be in random order: fold k is every ``folds``-th row.
     """
+    return stacked_and_held(features, truths, log_odds, folds)[0]
+
+
+def stacked_and_held(
+    features: Array, truths: Array, log_odds: Array, folds: int = 5
+) -> tuple[Predict, Array]:
+    """The same, and the evidence of each row by those that did not learn from its fold."""
     members = (logistic, isotonic)
     likelihood = np.zeros(len(members))
+    held = np.zeros((len(members), truths.size))
     fold = np.arange(truths.size) % folds
     for k in range(folds):
         out, rest = fold == k, fold != k
         if np.unique(truths[rest]).size < 2:
             continue
         for j, fit in enumerate(members):
-            evidence = fit(features[rest], truths[rest], log_odds[rest])(features[out])
-            margin = truths[out] * (evidence + log_odds[out])
+            held[j, out] = fit(features[rest], truths[rest], log_odds[rest])(features[out])
+            margin = truths[out] * (held[j, out] + log_odds[out])
             likelihood[j] -= np.logaddexp(0.0, -margin).sum()
     predictors = [fit(features, truths, log_odds) for fit in members]
-    return lambda x: mixed(np.stack([p(x) for p in predictors]), np.zeros(len(x)), likelihood)
+
+    def predict(x: Array) -> Array:
+        return mixed(np.stack([p(x) for p in predictors]), np.zeros(len(x)), likelihood)
+
+    return predict, mixed(held, log_odds, likelihood)
 
 
 def mixed(evidence: Array, log_odds: Array, likelihood: Array) -> Array:

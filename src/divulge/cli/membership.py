@@ -143,6 +143,7 @@ def command(
         ),
     ] = 0,
     delta: options.Delta = None,
+    headline: options.Headline = None,
     error: options.Error = 0.05,
     seed: options.Seed = 0,
     seeds: Annotated[
@@ -207,6 +208,7 @@ def command(
             corrections=tuple(correction) if correction else CORRECTIONS,
             bootstrap=bootstrap,
             deltas=tuple(delta) if delta else DELTAS,
+            headline=headline,
             error=error,
             seed=seed,
             seeds=seeds,

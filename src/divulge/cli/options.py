@@ -67,6 +67,16 @@ AllowPickle = Annotated[
 Delta = Annotated[
     list[float] | None, statistics(help="Delta of an epsilon; repeatable. Default: 1e-5.")
 ]
+Headline = Annotated[
+    str | None,
+    statistics(
+        help=(
+            "Name one bound beforehand, and it gets the whole error: mu, epsilon, epsilon@1e-5; "
+            "independent:mu or independent:epsilon@1e-5 assume independent scores. "
+            "Default: all together."
+        )
+    ),
+]
 Error = Annotated[float, statistics(help="Error probability of all headline bounds together.")]
 Seed = Annotated[int, statistics(help="Seed of every random choice: a whole number.")]
 

@@ -201,6 +201,7 @@ def negative_control(
     only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
     try:
         proof = prove(again, only, rng)
+        bets = target if target.bet is not None else prove(trials, only, rng)
     except CannotConclude as reason:
         return Controls(unheard=f"The negative control could not be run. {reason}")
     outside = target.prepared.truth < 0  # neither model saw these records
@@ -208,7 +209,7 @@ def negative_control(
     found = Controls(
         reference=proof.bounds[0].value,
         before=_before(proof),
-        target_before=_before(target) if target.bet is not None else math.inf,
+        target_before=_before(bets),
         likeness=_likeness(*left),
         sizes=sizes,
     )

@@ -72,13 +72,13 @@ def correct(
     uniforms = rng.random(prepared.truth.size)
     kept = _thinned(prepared, prepared.log_odds, uniforms)
     counts: Counts | None = None
-    bet, unaware = None, None
+    placed, unaware = None, None
     if {"none", "composition"} & set(corrections):
         unaware = _unaware(prepared, half, uniforms, deltas)
         if "none" in corrections:
-            bounds += _uncorrected(_count(prepared, unaware, rng), deltas, half)
+            bounds += _uncorrected(count(prepared, unaware, rng), deltas, half)
         if "composition" in corrections:
-            bounds += _composition(prepared, _count(prepared, unaware, rng), deltas, half)
+            bounds += _composition(prepared, count(prepared, unaware, rng), deltas, half)
     if {"conditional", "signed"} & set(corrections):
         evidence = _aware(prepared)
         for name in ("conditional", "signed"):
@@ -91,17 +91,17 @@ def correct(
     if "balanced" in corrections:
         same = "none" in corrections and prepared.only_coin  # then every thinning is the same
         ranked = (
-            unaware if same else _rank(prepared, kept, prepared.score, half, deltas, trimmed=True)
+            unaware if same else rank(prepared, kept, prepared.score, half, deltas, trimmed=True)
         )
-        counts = _count(prepared, ranked, rng)
+        counts = count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
         del ranked
     del unaware, uniforms  # a bet needs neither
     if "prior" in corrections:
-        bet = _bet(prepared, half, rng, progress, goal)
-        bounds.append(_from_bet(prepared, bet, half))
+        placed = bet(prepared, half, rng, progress, goal)
+        bounds.append(from_bet(prepared, placed, half))
     bounds.sort(key=lambda b: not b.headline)
-    return Proof(prepared, tuple(bounds), bet, counts, kept)
+    return Proof(prepared, tuple(bounds), placed, counts, kept)
 
 
 def _thinned(prepared: Prepared, log_odds: Array, uniforms: Array) -> Places:
@@ -121,7 +121,16 @@ class _Ranked:
     guesses: int
 
 
-def _rank(
+def split(prepared: Prepared, kept: Places, *, trimmed: bool) -> tuple[Places, Places]:
+    """The learned and the counted trials that are kept."""
+    chosen = np.zeros(prepared.truth.size, dtype=bool)
+    chosen[kept] = True
+    if trimmed:
+        chosen &= prepared.inside(prepared.log_odds)
+    return prepared.head[chosen[prepared.head]], prepared.tail[chosen[prepared.tail]]
+
+
+def rank(
     prepared: Prepared,
     kept: Places,
     score: Floats,
@@ -129,19 +138,17 @@ def _rank(
     deltas: Sequence[float],
     *,
     trimmed: bool,
+    target: guessing.Target = guessing.MU,
 ) -> _Ranked | None:
     """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
-    chosen = np.zeros(prepared.truth.size, dtype=bool)
-    chosen[kept] = True
-    if trimmed:
-        chosen &= prepared.inside(prepared.log_odds)
-    head = prepared.head[chosen[prepared.head]]
-    tail = prepared.tail[chosen[prepared.tail]]
+    head, tail = split(prepared, kept, trimmed=trimmed)
     if tail.size == 0:
         return None
     fair = np.broadcast_to(np.float64(0.0), score.shape)
     evidence = _evidence(score, prepared.truth, fair, head, tail)
-    guesses = guessing.choose_guesses(_surest_first(evidence), error=error, deltas=deltas)
+    guesses = guessing.choose_guesses(
+        _surest_first(evidence), target=target, error=error, deltas=deltas
+    )
     return _Ranked(tail, evidence, guesses)
 
 
@@ -152,7 +159,7 @@ def _surest_first(evidence: Array) -> Array:
     return accuracy[::-1]
 
 
-def _count(prepared: Prepared, ranked: _Ranked | None, rng: np.random.Generator) -> Counts:
+def count(prepared: Prepared, ranked: _Ranked | None, rng: np.random.Generator) -> Counts:
     """Guess where the evidence is strongest, and count."""
     if ranked is None:
         return Counts(1, 0, 0)
@@ -178,7 +185,7 @@ def _unaware(
 ) -> _Ranked | None:
     """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
     coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
-    return _rank(
+    return rank(
         prepared, _thinned(prepared, coin, uniforms), prepared.raw, error, deltas, trimmed=False
     )
 
@@ -316,13 +323,14 @@ def _from_counts(
     return out
 
 
-def _bet(
+def bet(
     prepared: Prepared,
     error: float,
     rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None,
-    goal: float | None,
+    progress: Callable[[int, int], None] | None = None,
+    goal: float | None = None,
 ) -> betting.BettingResult:
+    """Bet on all trials that are not learned from, where there is overlap."""
     if prepared.trim is None:  # every trial: nothing need be copied into the order of the bets
         score, truth, log_odds = prepared.bet_score, prepared.truth, prepared.bet_log_odds
         order, known = prepared.order, prepared.learned
@@ -344,11 +352,12 @@ def _bet(
     )
 
 
-def _from_bet(prepared: Prepared, bet: betting.BettingResult, error: float) -> Bound:
+def from_bet(prepared: Prepared, placed: betting.BettingResult, error: float) -> Bound:
+    """What the bets state of epsilon at delta 0."""
     return Bound(
         parameter="epsilon",
         delta=0.0,
-        value=max(0.0, bet.epsilon - prepared.allowance),
+        value=max(0.0, placed.epsilon - prepared.allowance),
         confidence=1.0 - error,
         method="betting",
         theorem=BET_THEOREM,

@@ -13,6 +13,7 @@ from divulge.bounds import several_draws
 from divulge.proof import published, values
 from divulge.proof.adjust import adjust
 from divulge.proof.corrections import Proof, correct
+from divulge.proof.headline import with_headline
 from divulge.proof.lineup import LineUp, LineUpProof, lined_up
 from divulge.proof.published import CoinProof, Coins
 from divulge.proof.rule import Rule
@@ -72,12 +73,18 @@ def prove(
     if progress is not None:
         progress("bounds", 0, 1)
     if rule.seeds == 1:
-        return correct(prepared, rule, rng, tell)
+        return _headed(correct(prepared, rule, rng, tell), rule, rng)
     again = copy.deepcopy(rng)  # the same uniforms for both
     whole = correct(prepared, rule, rng, tell, several_draws.goal(rule.half, rule.seeds))
+    whole = _headed(whole, rule, rng)
     counting = tuple(c for c in rule.corrections if c != "prior")
-    if not counting:
+    if not counting and rule.headline is None:
         return whole
     error = several_draws.error_of_each(rule.error, rule.seeds)
-    smaller = correct(prepared, replace(rule, corrections=counting, error=error), again)
+    less = replace(rule, corrections=counting, error=error)
+    smaller = _headed(correct(prepared, less, again), less, again)
     return replace(whole, smaller=smaller.bounds)
+
+
+def _headed(proof: Proof, rule: Rule, rng: np.random.Generator) -> Proof:
+    return proof if rule.headline is None else with_headline(proof, rule, rng)

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from scipy.special import logit, ndtr
+
+from divulge.bounds import independent
 from divulge.bounds.betting import BettingResult
 from divulge.data.features import Features
 from divulge.proof import measures, robustness, shown_shift
@@ -144,9 +147,21 @@ def wealth(bet: BettingResult, proved: Callable[[float], float] | None = None) -
 
 
 def headline_epsilon(bounds: tuple[Bound, ...]) -> float:
-    """The largest headline bound on epsilon: the figure for the sensitivity curve."""
+    """The largest headline bound on epsilon: the figure for the sensitivity curve.
+
+    Where mu alone was named, the log-odds of shift that would explain it: those of its midpoint.
+    """
     values = [b.value for b in bounds if b.headline and b.parameter == "epsilon"]
-    return max(values, default=0.0)
+    named = [float(logit(ndtr(b.value / 2.0))) for b in bounds if b.headline]
+    return max(values or named, default=0.0)
+
+
+def assumed(bounds: Sequence[Bound]) -> tuple[str, ...]:
+    """Why a headline under independent scores is not robust."""
+    words = [a for b in bounds if b.headline for a in b.assumptions]
+    if independent.ASSUMPTION not in words:
+        return ()
+    return (f"It was named under an assumption that nothing checks: {independent.ASSUMPTION}.",)
 
 
 def leaking(bounds: Sequence[Bound]) -> list[Bound]:
@@ -198,6 +213,7 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
             reasons = [r for r in reasons if not r.startswith("No observed feature")]
     else:
         reasons = _reasons(context, proof.prepared, evidence.gamma_star, control)
+    reasons = [*reasons, *assumed(proof.bounds)]
     if context.checklist and not _ruled_out(evidence):
         sentence = f"{UNLESS}, the model {sentence.removeprefix('The model ')}"
     return Verdict("leak", not reasons, sentence, tuple(reasons))

@@ -35,6 +35,7 @@ from divulge.selftest import (
     leakage,
     lineup,
     lineup_tables,
+    named,
     nulls,
     populations,
     posteriors,
@@ -141,6 +142,16 @@ SPECIAL: dict[str, tuple[tuple[Mechanism, GameSize], ...]] = {
         (RareDisclosure(0.1, LARGER_DELTA, 0.02), LARGE),
         (RandomisedResponse(0.5), LARGE),
     ),
+    **{
+        name: (
+            (RareDisclosure(0.5, LARGER_DELTA, 0.01), MEDIUM),
+            (RareDisclosure(0.5, LARGER_DELTA, 0.045), LARGE),
+            (Disclosing(0.5, LARGER_DELTA), MEDIUM),
+            (Disclosing(0.5, LARGER_DELTA, together=True), MEDIUM),
+            (RandomisedResponse(0.5), LARGE),
+        )
+        for name in ("weighted, larger delta", "weighted, exact evidence", "betting, larger delta")
+    },
     "betting, noise columns": ((NULL, GameSize(200)), (RESPONSE, GameSize(200)), (NULL, MEDIUM)),
     "betting, coarse grid": (
         (RandomisedResponse(0.9), MEDIUM),
@@ -191,6 +202,7 @@ PROVIDERS: tuple[Callable[[], Iterator[Case | Check]], ...] = (
     nulls.cases,
     audits.cases,
     draws.cases,
+    named.cases,
     guards.cases,
     hostile.cases,
     attribute.cases,

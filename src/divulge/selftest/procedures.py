@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from divulge import bounds
-from divulge.bounds import guessing
+from divulge.bounds import guessing, weighted
 from divulge.errors import CannotConclude
 from divulge.mechanisms import Mechanism
 from divulge.proof.prove import prove
@@ -197,6 +197,40 @@ def betting_bold(
     ).epsilon
 
 
+def _weighted(delta: float) -> Run:
+    def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
+        return weighted.calibrated(trials, rng, delta=delta, error=error)
+
+    return run
+
+
+def weighted_bold(
+    trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
+) -> float:
+    """Every trial guessed by the exact evidence: what is disclosed weighs most."""
+    evidence = mechanism.evidence(trials.score)
+    target = weighted.choose_target(evidence, LARGER_DELTA, error)
+    found = weighted.weigh(evidence, trials.truth, target)
+    return weighted.epsilon_lower_bound(found, LARGER_DELTA, error)
+
+
+def _betting_at(delta: float) -> Run:
+    """Bets on what the mechanism says, a little too sure; no trial is learned from."""
+
+    def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
+        bold = 1.1 * np.clip(mechanism.evidence(trials.score), -8.0, 8.0)
+        found = bounds.bet_given(
+            np.clip(expit(bold + trials.prior), 1e-9, 1.0 - 1e-9),
+            trials.truth,
+            trials.prior,
+            error=error,
+            deltas=(delta,),
+        )
+        return found.at_delta[0].epsilon
+
+    return run
+
+
 def _calibrated(target: guessing.Target) -> Run:
     def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
         counts = guessing.calibrated(trials, rng, target=target, error=error)
@@ -252,6 +286,12 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("calibrated guesses mu", "mu", _calibrated(_MU)),
         Procedure("calibrated guesses epsilon", "epsilon", _calibrated(_APPROXIMATE), DELTA),
         Procedure("calibrated, larger delta", "epsilon", _calibrated(_LARGER), LARGER_DELTA),
+        Procedure("weighted guesses", "epsilon", _weighted(0.0), 0.0),
+        Procedure("weighted guesses at delta", "epsilon", _weighted(DELTA), DELTA),
+        Procedure("weighted, larger delta", "epsilon", _weighted(LARGER_DELTA), LARGER_DELTA),
+        Procedure("weighted, exact evidence", "epsilon", weighted_bold, LARGER_DELTA),
+        Procedure("betting at delta", "epsilon", _betting_at(DELTA), DELTA, prior=True),
+        Procedure("betting, larger delta", "epsilon", _betting_at(LARGER_DELTA), LARGER_DELTA),
         Procedure("union of guesses mu", "mu", _union(_MU)),
         Procedure("union of guesses epsilon", "epsilon", _union(_PURE), 0.0),
     )

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.bounds import independent
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import content, tables
 from divulge.data.given import read_table
@@ -33,7 +34,7 @@ from divulge.games.public import provenance as provenance_of
 from divulge.games.public import public
 from divulge.proof import measures, state
 from divulge.proof.prove import prove
-from divulge.proof.rule import DELTAS, Rule
+from divulge.proof.rule import DELTAS, Named, Rule
 from divulge.result import Bound, Diagnostics, Result, Verdict, shared
 from divulge.text import rounding
 from divulge.trials import Trials
@@ -123,6 +124,7 @@ def audit(
     model: Any = None,
     attack: str = TOTAL,
     deltas: Sequence[float] = DELTAS,
+    headline: str | None = None,
     error: float = 0.05,
     seed: int = 0,
     n_jobs: int = 1,
@@ -139,15 +141,18 @@ def audit(
     ``plan`` is a Plan or the path of plan.json, ``scores`` a table with the plan's id column and
     one or several score columns (default: ``loss``), a row for every canary. ``ignore_others``
     allows rows of other records. The headline bounds hold together with confidence ``1 -
-    error``.
+    error``; a ``headline`` named beforehand (``"mu"``, ``"epsilon"``, ``"epsilon@1e-5"``, or
+    ``"independent:mu"`` under independent scores) is the only one, and has the whole error.
 
     With a plan of planted line-ups the audit is a line-up, the scores are those of all versions, by
     the column ``version``; or ``scores`` are the versions themselves, and ``model`` is asked about
     each (``features``, ``label``, ``attack`` and all else as in ``divulge.lineup``). ``table`` is
     where the rank of every secret goes.
     """
+    named = Named.of(headline)
     made = plan if isinstance(plan, Plan | LineUpPlan) else plans.load(plan)
     if isinstance(made, LineUpPlan):
+        require(named is None, "Line-ups have no headline to name: leave out headline.")
         return audit_planted(
             plan,
             scores,
@@ -190,7 +195,8 @@ def audit(
         data_sha256=made.input["sha256"],
         rows_of_other_records=joined.others,
     )
-    provenance = provenance_of(command, seed, inputs)
+    about: dict[str, Any] = {} if named is None else {"headline": str(named)}
+    provenance = provenance_of(command, seed, inputs, **about)
     if len(made) < LEAST:
         reason = f"{len(made)} canaries are too few; an audit needs at least {LEAST}."
         trials = {
@@ -207,6 +213,7 @@ def audit(
         made.truth,
         probability=made.probability,
         deltas=deltas,
+        headline=named,
         error=error,
         seed=seed,
         progress=progress,
@@ -226,13 +233,14 @@ def audit_trials(
     *,
     probability: float = 0.5,
     deltas: Sequence[float] = DELTAS,
+    headline: Named | None = None,
     error: float = 0.05,
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """The audit of scored coin flips: one row of ``score`` and one truth per canary."""
     prior = math.log(probability) - math.log1p(-probability)
-    rule = Rule(tuple(deltas), error, ("balanced", "prior"))
+    rule = Rule(tuple(deltas), error, ("balanced", "prior"), headline=headline)
     rng = content.generator(seed, score, truth.astype(float))
     proof = prove(Trials(score, truth, coin=prior), rule, rng, progress)
     fair = probability == 0.5
@@ -268,6 +276,8 @@ def audit_trials(
 def _stated(bound: Bound, fair: bool) -> Bound:
     """The bound in this game's words: with fair coins nothing is corrected."""
     assumptions: tuple[str, ...] = (COINS, BLIND)
+    if independent.ASSUMPTION in bound.assumptions:
+        assumptions = (*assumptions, independent.ASSUMPTION)
     theorem = bound.theorem
     if bound.method in THEOREMS:
         assumptions = (*assumptions, HONEST_GUESSES)
@@ -290,4 +300,5 @@ def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
         "The model gives away which canaries it was trained on: with "
         f"{rounding.confidence(error)} confidence, {state.findings_in_words(found)}."
     )
-    return Verdict("leak", True, sentence)
+    reasons = state.assumed(bounds)
+    return Verdict("leak", not reasons, sentence, reasons)

@@ -31,7 +31,7 @@ from divulge.proof.corrections import Proof
 from divulge.proof.draw import draw
 from divulge.proof.parts import PARTS, error_of_each, exchanged
 from divulge.proof.prove import prove
-from divulge.proof.rule import CORRECTIONS, DELTAS, Rule
+from divulge.proof.rule import CORRECTIONS, DELTAS, Named, Rule
 from divulge.result import Diagnostics, Result
 from divulge.trials import Trials
 from divulge.types import Array, Progress
@@ -76,6 +76,7 @@ def membership(
     corrections: Sequence[str] = CORRECTIONS,
     bootstrap: int = 0,
     deltas: Sequence[float] = DELTAS,
+    headline: str | None = None,
     error: float = 0.05,
     seed: int = 0,
     seeds: int = 1,
@@ -111,9 +112,11 @@ def membership(
     default all, or with features as many as fit in memory (``AT_MOST`` in ``read.py``). With
     several ``seeds`` the trials are drawn by ``seed``, ``seed + 1``, ..., and what all draws prove
     together is stated, with their spread; the control, the bootstrap and the charts are then those
-    of the first. The headline bounds hold together with confidence ``1 - error``. The resamples of
-    the ``bootstrap`` are done by ``n_jobs`` processes, ``backend`` and ``address``
-    (``divulge.work.Engine``), and cached in the folder ``cache``.
+    of the first. The headline bounds hold together with confidence ``1 - error``; a ``headline``
+    named beforehand (``"mu"``, ``"epsilon"``, ``"epsilon@1e-5"``, or ``"independent:mu"`` under
+    independent scores) is the only one, and has the whole error. The resamples of the ``bootstrap``
+    are done by ``n_jobs`` processes, ``backend`` and ``address`` (``divulge.work.Engine``), and
+    cached in the folder ``cache``.
     """
     engine = Engine(backend, n_jobs, address)
     wanted = Wishes.of(
@@ -121,9 +124,21 @@ def membership(
     )
     if quick:
         estimator, rows = first_look.LEARNER, min(rows or first_look.ROWS, first_look.ROWS)
+    named = Named.of(headline)
     rule = Rule(
-        tuple(deltas), error, tuple(corrections), estimator, calibration, combine, seeds
+        tuple(deltas),
+        error,
+        tuple(corrections),
+        estimator,
+        calibration,
+        combine,
+        seeds,
+        headline=named,
     ).checked()
+    require(
+        named is None or wanted.helpers == 0,
+        "A headline cannot be named together with helpers: their ladder speaks of all bounds.",
+    )
     require(1 <= seeds <= seeds_.MOST, f"seeds must lie in 1..{seeds_.MOST}. Found {seeds}.")
     require(bootstrap >= 0, f"bootstrap must be at least 0. Found {bootstrap}.")
     require(
@@ -181,7 +196,9 @@ def audit_pools(
     are those of the first that concludes.
     """
     seeds = rule.seeds
-    about = {"seeds": seeds} if seeds > 1 else {}
+    about: dict[str, Any] = {"seeds": seeds} if seeds > 1 else {}
+    if rule.headline is not None:
+        about["headline"] = str(rule.headline)
     provenance = provenance_of(command, seed, pools.inputs, pools.model, **about)
     first_look.tell(pools, progress)
     keep = pieces or Pieces()
@@ -223,7 +240,8 @@ def audit_pools(
         proof = seeds_.combined(kept, proof, rule.error)
     around = NO_CONTROLS
     if reference is not None:
-        around = controls.negative_control(trials, reference, proof, rule, rng, _sizes(pools))
+        plain = replace(rule, headline=None)
+        around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = controls.published(
             trials,

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 from divulge.selftest.case import Check
 from divulge.selftest.exact import (
+    at_delta,
     bets,
     contracts,
     counting,
     leakage,
+    own_coins,
     paired_values,
     replays,
     shown_values,
@@ -23,5 +25,6 @@ from divulge.selftest.exact import (
 
 def cases() -> Iterator[Check]:
     """All of them; they take seconds, so the quick form has all of them, too."""
-    for kind in (counting, tails, bets, replays, shown_values, paired_values, leakage, contracts):
+    kinds = (counting, tails, bets, at_delta, replays, shown_values, paired_values, leakage)
+    for kind in (*kinds, own_coins, contracts):
         yield from kind.cases()

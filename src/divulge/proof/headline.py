@@ -1,0 +1,135 @@
+"""One parameter named beforehand: it gets the whole error, and the verdict rests on it alone.
+
+Named are mu, epsilon (at delta 0) or epsilon at a delta, before a truth is looked at. By which test
+it is bounded follows from what is known of the trials, their number and the delta alone:
+
+- *mu*: the recursion, on its own number of guesses.
+- *epsilon*, also at a delta, if the coin is all that is known of the trials and their number times
+  delta is at most ``weighted.MOST``: weighted guesses.
+- *epsilon at a larger delta*, or where trials have priors of their own: the recursion on a number
+  of guesses chosen for it, the choice paid for (``bounds/choice.py``); nothing else is proved by
+  that count, so no other delta stands beside it.
+- *epsilon at delta 0* where trials have priors of their own: the bet.
+- *under independent scores* (``independent:mu``, ``independent:epsilon@1e-5``):
+  ``bounds/independent.py``, with its assumption.
+
+Everything else is stated as ever, each line on its own at its own confidence, and is no headline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from divulge.bounds import guessing, independent, learning, weighted
+from divulge.proof import corrections, stated
+from divulge.proof.corrections import INDEPENDENT, MOST_LEARNED, Proof
+from divulge.proof.prepared import Prepared
+from divulge.proof.rule import Named, Rule
+from divulge.result import Bound
+from divulge.types import Array, Places, slices
+
+WEIGHTED = "weighted guesses"
+WHOLE_BET = "betting, whole error"
+WEIGHTED_THEOREM = (
+    "Neyman-Pearson weights, exact tail under epsilon-DP; at delta the reduction to epsilon-DP "
+    "but for a few truths"
+)
+ALONE = "independent scores"
+ALONE_THEOREMS = {
+    "mu": "Clopper-Pearson limits of right and wrong guesses (Hoeffding 1956), against G_mu",
+    "epsilon": f"{WEIGHTED_THEOREM}, which fail independently",
+}
+_LEAST_LEARNED = 20
+
+
+def with_headline(proof: Proof, rule: Rule, rng: np.random.Generator) -> Proof:
+    """The proof with the named bound as its only headline, in place of its like."""
+    named = rule.headline
+    assert named is not None
+    bound = _bound(proof.prepared, proof.kept, named, rule.error, rng)
+    others = tuple(replace(b, headline=False) for b in proof.bounds if _key(b) != _key(bound))
+    return replace(proof, bounds=(bound, *others))
+
+
+def _key(bound: Bound) -> tuple[str, float | None, str, str]:
+    return bound.parameter, bound.delta, bound.correction, bound.method
+
+
+def _bound(
+    prepared: Prepared, kept: Places, named: Named, error: float, rng: np.random.Generator
+) -> Bound:
+    words: tuple[str, ...] = (INDEPENDENT, prepared.assumption)
+    delta = named.delta
+
+    def counted(value: float, less: float) -> Bound:
+        left = max(0.0, value - less)
+        return stated.bound(named.parameter, delta, left, error, "balanced", words, headline=True)
+
+    less = prepared.allowance_mu if named.parameter == "mu" else prepared.allowance
+    if named.independent:
+        words = (*words, independent.ASSUMPTION)
+        bound = counted(_alone(prepared, kept, delta, error), less)
+        return replace(bound, method=ALONE, theorem=ALONE_THEOREMS[named.parameter])
+    if delta is not None and prepared.only_coin and prepared.order.size * delta <= weighted.MOST:
+        bound = counted(_weighted(prepared, kept, delta, error), less)
+        return replace(bound, method=WEIGHTED, theorem=WEIGHTED_THEOREM)
+    if delta == 0.0:
+        placed = corrections.bet(prepared, error, rng)
+        return replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
+    target = guessing.Target(delta)
+    ranked = corrections.rank(
+        prepared, kept, prepared.score, error, (), trimmed=True, target=target
+    )
+    return counted(target.bound(corrections.count(prepared, ranked, rng), error), less)
+
+
+class _Learned:
+    """Kept trials split once more: what a score is worth takes more to learn than one number."""
+
+    def __init__(self, prepared: Prepared, kept: Places) -> None:
+        more = prepared.learned
+        if prepared.trim is None:
+            more = max(more, weighted.learned(prepared.order.size))
+        head, self.tail = corrections.split(replace(prepared, learned=more), kept, trimmed=True)
+        self.head = head[:MOST_LEARNED]
+        self.truth = prepared.truth[self.head]
+        both = (self.truth > 0).any() and (self.truth < 0).any()
+        self.sound = bool(both) and self.head.size >= _LEAST_LEARNED and self.tail.size > 0
+        if self.sound:
+            x = prepared.score[self.head, None].astype(float)
+            self.predict, self.held = learning.stacked_and_held(
+                x, self.truth.astype(float), np.zeros(self.head.size)
+            )
+
+    def evidence(self, prepared: Prepared, rows: Places) -> Array:
+        out = np.empty(rows.size)
+        for part in slices(rows.size):
+            out[part] = self.predict(prepared.score[rows[part], None].astype(float))
+        return out
+
+
+def _weighted(prepared: Prepared, kept: Places, delta: float, error: float) -> float:
+    learned = _Learned(prepared, kept)
+    if not learned.sound:
+        return 0.0
+    evidence = learned.evidence(prepared, learned.tail)
+    target = weighted.choose_target(evidence, delta, error, (learned.held, learned.truth))
+    weighed = weighted.weigh(evidence, prepared.truth[learned.tail], target)
+    return weighted.epsilon_lower_bound(weighed, delta, error)
+
+
+def _alone(prepared: Prepared, kept: Places, delta: float | None, error: float) -> float:
+    """Thresholds and shares are chosen on the learned trials; weights may see every score."""
+    learned = _Learned(prepared, kept)
+    if not learned.sound:
+        return 0.0
+    evidence, truth = learned.evidence(prepared, learned.tail), prepared.truth[learned.tail]
+    if delta is not None:
+        target = weighted.choose_target(evidence, 0.0, error, (learned.held, learned.truth))
+        weighed = weighted.weigh(evidence, truth, target)
+        return independent.epsilon_lower_bound(weighed, delta, error)
+    threshold, share = independent.choose_threshold(learned.held, learned.tail.size, error)
+    right, wrong = independent.count(evidence, truth, threshold)
+    return independent.mu_lower_bound(learned.tail.size, right, wrong, error, share)
