@@ -84,3 +84,14 @@ def test_the_moments_of_the_next_token_are_those_of_the_whole_distribution() -> 
         assert found.means[0, place] == pytest.approx(mean, abs=1e-5)
         spread = np.sqrt(p @ (logs[place] - mean) ** 2)
         assert found.deviations[0, place] == pytest.approx(spread, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_shadow_models_of_the_command_line_beat_the_target_alone() -> None:
+    pytest.importorskip("skops.io", reason="skops is in the extra models")
+    commands = load("attacks_command_line")
+    areas = commands.run(
+        benchmark.digits(0), records=600, population=200, shadows=6, seed=0,
+        console=benchmark.Console(quiet=True), interval=benchmark.auc_interval,
+    )  # fmt: skip
+    assert max(areas[n] for n in ("rmia", "learned", "lira_offline")) > areas["loss"] + 0.1
