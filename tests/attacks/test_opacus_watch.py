@@ -169,6 +169,20 @@ def test_batches_in_parts_pass_and_their_errors_are_refuted():
         assert here.watch.steps == (20 if sound else 1)
 
 
+def test_large_models_have_fewer_canaries_and_are_watched_without(monkeypatch):
+    monkeypatch.setattr("divulge.attacks.opacus_watch.HELD", 522 * 5)
+    for kind in (DPOptimizer, NoNoise):
+        _, optimizer, _, _ = private(kind)
+        assert OpacusWatch(optimizer, NoiseClaim(1.0))._coins == 5
+        monkeypatch.setattr("divulge.attacks.opacus_watch.HELD", 0)
+        model, optimizer, loader, _ = private(kind)
+        watch = OpacusWatch(optimizer, NoiseClaim(1.0, refuted="warn"))
+        with watch:
+            train(model, optimizer, loader, 4)
+        assert bool(watch.watch.refuted_at) == (kind is NoNoise)
+        monkeypatch.setattr("divulge.attacks.opacus_watch.HELD", 522 * 5)
+
+
 def test_the_recorders_take_a_claim():
     for kind in (DPOptimizer, NoNoise):
         model, optimizer, loader, (x, y) = private(kind)

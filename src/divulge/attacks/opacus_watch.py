@@ -17,12 +17,17 @@ from divulge.attacks.claimed_noise import COINS, NoiseClaim, NoiseWatch
 from divulge.attacks.opacus_tap import OpacusTap
 from divulge.types import Array
 
+HELD = COINS << 20
+"""Numbers in the gradients of all canaries, at most, unless their number is given."""
+
 
 class OpacusWatch:
     """Use as a context around the training loop: it raises ClaimRefuted, or warns.
 
     ``optimizer`` is what ``PrivacyEngine.make_private`` returned; the claim is yours, and is not
-    read from it. With ``coins`` 0 nothing is inserted, and only the noise itself is bet on.
+    read from it. ``coins`` is the number of canaries, by default 64, and fewer in a model of more
+    than a million parameters, since half of their gradients are held at once. With 0 nothing is
+    inserted, and only the noise itself is bet on.
     """
 
     def __init__(
@@ -31,14 +36,14 @@ class OpacusWatch:
         claim: NoiseClaim,
         *,
         names: Sequence[str] | None = None,
-        coins: int = COINS,
+        coins: int | None = None,
         seed: int | None = None,
     ) -> None:
         self._tap = OpacusTap(optimizer)
         if claim.clip is None:
             claim = replace(claim, clip=float(optimizer.max_grad_norm))
-        self.watch = NoiseWatch(claim, self._tap.sizes, names=names, coins=coins, seed=seed)
-        self._coins = coins
+        self._coins = min(COINS, HELD // sum(self._tap.sizes)) if coins is None else coins
+        self.watch = NoiseWatch(claim, self._tap.sizes, names=names, coins=self._coins, seed=seed)
         self._total: Array | None = None
 
     def __enter__(self) -> OpacusWatch:

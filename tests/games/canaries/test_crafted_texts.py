@@ -60,14 +60,16 @@ def test_random_and_sampled_tokens_of_a_model(tmp_path):
     rng = np.random.default_rng(0)
     network = finetune.tiny(len(tokenizer), 32, rng, layers=1, width=16)
     place = finetune.save(network, tokenizer, tmp_path / "llm")
+    words = {"model": place, "tokens": 12, "count": 30, "seed": 1}
+    shown = {}
     for strategy in ("random-tokens", "sampled", "new-tokens"):
-        words = {"strategy": strategy, "model": place, "tokens": 12, "count": 30, "seed": 1}
-        made, again = (canaries.plan(LETTERS, text="body", **words) for _ in range(2))
-        shown = made.canaries().to_pandas()["body"]
-        assert list(shown) == list(again.canaries().to_pandas()["body"])
-        assert shown.nunique() == 30
-        assert "\ufffd" not in "".join(shown) or strategy == "sampled"
-        alone = canaries.plan(**words)
-        assert len(alone.records()) == sum(alone.included)
+        made = canaries.plan(LETTERS, strategy=strategy, text="body", **words)
+        shown[strategy] = made.canaries().to_pandas()["body"]
+        assert shown[strategy].nunique() == 30
+    assert "\ufffd" not in "".join(shown["random-tokens"])
+    again = canaries.plan(LETTERS, strategy="sampled", text="body", **words)
+    assert list(shown["sampled"]) == list(again.canaries().to_pandas()["body"])
+    alone = canaries.plan(strategy="random-tokens", **words)
+    assert len(alone.records()) == sum(alone.included)
     with pytest.raises(InputError, match="no directory"):
         canaries.plan(strategy="sampled", model=tmp_path / "nothing", count=30)
