@@ -136,7 +136,7 @@ out/text/Rdata.rdb:
 
 peers:
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --editable . jax-privacy==2.0.0
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --editable . jax-privacy==2.0.0 privacy-estimates
 	.venv-peers/bin/python benchmarks/peers.py
 
 clean:

@@ -13,8 +13,9 @@ from scipy.stats import binom, norm
 from divulge.bounds import choice, error_rates, guessing, recursion
 from divulge.proof import corrections
 from divulge.proof.bootstrap import bootstrap
+from divulge.proof.headline import with_headline
 from divulge.proof.prepared import Prepared
-from divulge.proof.rule import Rule
+from divulge.proof.rule import Named, Rule
 from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
@@ -141,17 +142,13 @@ def deducted(error: float) -> list[float]:
     return out
 
 
-def headline(error: float) -> list[float]:
-    """The errors of an audit's headline add up to the stated one; each is what was computed.
-
-    Bets and counts have a share each; bounds from one count are false together.
-    """
+def _prepared(allowance: float) -> Prepared:
+    """Trials of a plain leak, of which an allowance is to be deducted."""
     rng = np.random.default_rng(7)
     n = 400
     truth = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     score = truth + 0.6 * rng.standard_normal(n)
-    allowance = 0.25
-    prepared = Prepared(
+    return Prepared(
         truth=truth,
         raw=score,
         score=score,
@@ -163,7 +160,35 @@ def headline(error: float) -> list[float]:
         bet_log_odds=np.zeros(n),
         allowance=allowance,
         allowance_mu=allowance,
+        only_coin=True,
     )
+
+
+def named_headline(error: float) -> list[float]:
+    """A named headline is the only one, at the whole error, and is less by the allowance."""
+    out = []
+    for name in ("mu", "epsilon", "epsilon@1e-5", "epsilon@0.01", "independent:mu"):
+        rule = Rule((1e-5,), error, ("balanced", "prior"), headline=Named.of(name))
+        found = []
+        for allowance in (0.0, 0.25):
+            rng = np.random.default_rng(8)
+            proof = corrections.correct(_prepared(allowance), rule, rng)
+            headed = with_headline(proof, rule, rng)
+            stated = [b for b in headed.bounds if b.headline]
+            out.append(sum(1.0 - b.confidence for b in stated) / error)
+            found.append(stated[0].value)
+        out.append((found[1] + 0.25) / found[0])
+    return out
+
+
+def headline(error: float) -> list[float]:
+    """The errors of an audit's headline add up to the stated one; each is what was computed.
+
+    Bets and counts have a share each; bounds from one count are false together.
+    """
+    allowance = 0.25
+    prepared = _prepared(allowance)
+    n = prepared.truth.size
     deltas = (1e-5, 1e-3)
     rule = Rule(deltas, error, ("balanced", "prior"))
     found = corrections.correct(prepared, rule, np.random.default_rng(8))
@@ -258,6 +283,7 @@ def cases() -> Iterator[Check]:
         ("composition of shift", "known shift", composed, "parts over the whole", 1.0),
         ("composition, overlap", "known shift", overlap, "share outside", 0.0),
         ("headline of an audit", "gaussian", headline, "stated over computed", 1.0),
+        ("headline that was named", "gaussian", named_headline, "stated over computed", 1.0),
         ("price of choosing", "every delta", price, "errors over the stated one", 1.0),
         ("curves", "closed forms", reach, "stated over exact", 1.0),
         ("bootstrap of the propensities", "values too high", resampled, "lower end", 0.0),
