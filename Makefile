@@ -67,7 +67,7 @@ language: $(VENV)/.developing
 # Opacus is not part of `make test`.
 dpsgd: $(VENV)/.developing
 	$(INSTALL) --editable '.[dpsgd]'
-	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py
+	$(BIN)/python -m pytest tests/attacks tests/experiments/test_dp_sgd_experiment.py tests/experiments/test_gradient_canaries_experiment.py
 
 # Models behind HTTP: hostile servers, MLflow's own, and the official clients of the other protocols.
 endpoints: $(VENV)/.developing
@@ -115,6 +115,7 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/dp_sgd.py --plain
+	$(BIN)/python experiments/few_canaries.py
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/lineup_language.py)
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
