@@ -10,8 +10,7 @@ it is bounded follows from what is known of the trials, their number and the del
   its own, the choice of its number paid for (``bounds/choice.py``); nothing else is proved by that
   count, so no other delta stands beside it. The number is the best for mu among those that are fair
   to this epsilon: the best for epsilon itself relies on the few trials of largest evidence, which
-  is the luckiest, and lost more for bounded leaks than it won for Gaussian ones
-  (``docs/figures.md``).
+  is the luckiest.
 - *epsilon at delta 0* where trials have priors of their own: the bet.
 - *under independent scores* (``independent:mu``, ``independent:epsilon@1e-5``):
   ``bounds/independent.py``, with its assumption.
