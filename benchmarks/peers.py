@@ -178,6 +178,7 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=10)
     options.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
     options.add_argument("--peers", choices=("all", "fast", "none"), default="all")
+    options.add_argument("--only", default="", help="mechanisms with this in their name")
     chosen = options.parse_args()
     methods = available(chosen.peers)
     warm = drawn(GaussianMechanism(1.0), 500, 0)
@@ -191,7 +192,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     leads = 0
     for size in chosen.sizes:
-        for mechanism in MECHANISMS:
+        for mechanism in (m for m in MECHANISMS if chosen.only in m.name):
             leads += row(mechanism, size, chosen.seeds, methods)
     print(
         f"Rows where a peer with the same assumption leads by more than the standard error of the "

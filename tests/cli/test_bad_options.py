@@ -33,6 +33,11 @@ OUT_OF_RANGE = {
         "error must lie in (0, 1)",
     ),
     "--delta": ((*AUDITS, "leakage"), ("-1", "1", "2", "0", "nan", "inf"), "delta must lie in"),
+    "--headline": (
+        ("membership", "audit"),
+        ("magic", "epsilon@2", "epsilon@nan", "mu@1e-5", "independent:epsilon"),
+        "headline must be",
+    ),
     "--seed": (
         (*AUDITS, "retraining", "plan", "selftest", "demo"),
         ("-1", "-99999999999999999999"),

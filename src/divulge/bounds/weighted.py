@@ -49,8 +49,8 @@ from divulge.types import Array, slices
 
 LEVELS = 32
 TOLERANCE = 1e-6
-MOST = 0.5
-"""Trials times delta up to which weighted guesses prove more than the recursion."""
+MOST = 0.1
+"""Trials times delta up to which an audit takes weighted guesses, and beyond it the recursion."""
 LARGEST = 30.0
 """No larger epsilon is looked for."""
 _FAR = math.sqrt(math.log(1e12) / 2.0)

@@ -138,7 +138,6 @@ def rank(
     deltas: Sequence[float],
     *,
     trimmed: bool,
-    target: guessing.Target = guessing.MU,
 ) -> _Ranked | None:
     """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
     head, tail = split(prepared, kept, trimmed=trimmed)
@@ -146,9 +145,7 @@ def rank(
         return None
     fair = np.broadcast_to(np.float64(0.0), score.shape)
     evidence = _evidence(score, prepared.truth, fair, head, tail)
-    guesses = guessing.choose_guesses(
-        _surest_first(evidence), target=target, error=error, deltas=deltas
-    )
+    guesses = guessing.choose_guesses(_surest_first(evidence), error=error, deltas=deltas)
     return _Ranked(tail, evidence, guesses)
 
 

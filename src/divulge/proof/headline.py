@@ -6,9 +6,11 @@ it is bounded follows from what is known of the trials, their number and the del
 - *mu*: the recursion, on its own number of guesses.
 - *epsilon*, also at a delta, if the coin is all that is known of the trials and their number times
   delta is at most ``weighted.MOST``: weighted guesses.
-- *epsilon at a larger delta*, or where trials have priors of their own: the recursion on a number
-  of guesses chosen for it, the choice paid for (``bounds/choice.py``); nothing else is proved by
-  that count, so no other delta stands beside it.
+- *epsilon at a larger delta*, or where trials have priors of their own: the recursion on a count of
+  its own, the choice of its number paid for (``bounds/choice.py``); nothing else is proved by that
+  count, so no other delta stands beside it. The number is the best for mu among those that are fair
+  to this epsilon: the best for epsilon itself relies on the few trials of largest evidence, which
+  is the luckiest.
 - *epsilon at delta 0* where trials have priors of their own: the bet.
 - *under independent scores* (``independent:mu``, ``independent:epsilon@1e-5``):
   ``bounds/independent.py``, with its assumption.
@@ -78,11 +80,10 @@ def _bound(
     if delta == 0.0:
         placed = corrections.bet(prepared, error, rng)
         return replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
-    target = guessing.Target(delta)
-    ranked = corrections.rank(
-        prepared, kept, prepared.score, error, (), trimmed=True, target=target
-    )
-    return counted(target.bound(corrections.count(prepared, ranked, rng), error), less)
+    deltas = () if delta is None else (delta,)
+    ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
+    counts = corrections.count(prepared, ranked, rng)
+    return counted(guessing.Target(delta).bound(counts, error), less)
 
 
 class _Learned:
