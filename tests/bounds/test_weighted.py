@@ -90,3 +90,10 @@ def test_the_spent_error_is_a_third_at_most():
         assert [j for _, j in parts] == sorted((j for _, j in parts), reverse=True)
         for start, j in parts:
             assert expected * expit(-start) / (j + 1) <= 0.05 / 3 * (1.0 + 1e-9)
+
+
+def test_a_handful_of_trials_proves_nothing_and_fails_nowhere():
+    rng = np.random.default_rng(0)
+    for size in range(2, 24):
+        trials = Null().sample(size, rng, 0.0)
+        assert weighted.calibrated(trials, rng, delta=1e-5) >= 0.0

@@ -156,7 +156,7 @@ def stacked_and_held(
     fold = np.arange(truths.size) % folds
     for k in range(folds):
         out, rest = fold == k, fold != k
-        if np.unique(truths[rest]).size < 2:
+        if not out.any() or np.unique(truths[rest]).size < 2:
             continue
         for j, fit in enumerate(members):
             held[j, out] = fit(features[rest], truths[rest], log_odds[rest])(features[out])
