@@ -216,9 +216,15 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
     reasons = [*reasons, *assumed(proof.bounds)]
     if context.checklist and not _ruled_out(evidence):
         sentence = f"{UNLESS}, the model {sentence.removeprefix('The model ')}"
+    elif context.checklist and evidence.around.sizes is not None:
+        sentence += f" {BY_WORD}"
     return Verdict("leak", not reasons, sentence, tuple(reasons))
 
 
+BY_WORD = (
+    "That something else tells the groups apart is ruled out on your word that the control learned "
+    "from about as many such records as the target."
+)
 UNLESS = "Unless the groups differ in something that was not seen in the features"
 
 

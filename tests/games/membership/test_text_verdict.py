@@ -40,6 +40,7 @@ def test_a_control_that_finds_nothing_makes_it_robust(table):
     found = divulge.membership(table, reference_score="control_loss", **given, **stated)
     assert found.verdict.robust, found.verdict.reasons
     assert found.verdict.sentence.startswith("The model gives away its members")
+    assert "on your word" in found.verdict.sentence
     assert all(r.holds for r in found.diagnostics.robustness)
     assert found.diagnostics.negative_control.likeness > 0.6
 
