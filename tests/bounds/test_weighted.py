@@ -6,6 +6,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from divulge.bounds import binomial_epsilon_lower_bound, weighted
+from divulge.bounds.reduction import Staked
 from divulge.errors import InputError
 from divulge.mechanisms import GaussianMechanism, Null
 from divulge.selftest.exact.at_delta import equal_weights
@@ -97,3 +98,14 @@ def test_a_handful_of_trials_proves_nothing_and_fails_nowhere():
     for size in range(2, 24):
         trials = Null().sample(size, rng, 0.0)
         assert weighted.calibrated(trials, rng, delta=1e-5) >= 0.0
+
+
+def test_a_prior_however_small_makes_the_largest_factor_larger():
+    assert Staked(np.zeros(10))._largest == 0.0
+    assert Staked(np.full(10, 0.049))._largest >= 0.049
+
+
+def test_weighted_guesses_refuse_loaded_coins(rng):
+    trials = Null().sample(200, rng, 1.0)
+    with pytest.raises(InputError, match="fair coins"):
+        weighted.calibrated(trials, rng)

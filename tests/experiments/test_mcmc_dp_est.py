@@ -51,6 +51,7 @@ def test_noise_is_added_to_the_released_weights() -> None:
     assert np.std(difference) == pytest.approx(0.1, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_tiny_run_writes_tables_and_figures_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

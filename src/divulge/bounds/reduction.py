@@ -69,7 +69,8 @@ class Staked:
                 found[cell] = found.get(cell, 0) + n
         self._prior = np.array(sorted(found)) / _CELLS
         self._number = np.array([found[c] for c in sorted(found)], dtype=float)
-        self._largest = (max(found, default=0.0) + 1.0) / _CELLS if max(found, default=0.0) else 0.0
+        even = all(not np.any(log_odds[part]) for part in slices(self.trials))
+        self._largest = 0.0 if even else (max(found) + 1.0) / _CELLS
 
     def expected(self, delta: float, epsilon: float) -> float:
         """The expected number of truths that failures change: delta times the sum of kappa."""

@@ -91,6 +91,7 @@ def calibrated(
     trials: Trials, rng: np.random.Generator, *, delta: float = 0.0, error: float = 0.05
 ) -> float:
     """Learn what a score is worth on some of the trials, guess the others; fair coins."""
+    require(not np.any(trials.prior), "Weighted guesses are for fair coins: thin the trials first.")
     size = learned(len(trials))
     if size >= len(trials):
         return 0.0

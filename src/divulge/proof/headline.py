@@ -4,14 +4,17 @@ Named are mu, epsilon (at delta 0) or epsilon at a delta, before a truth is look
 it is bounded follows from what is known of the trials, their number and the delta alone:
 
 - *mu*: the recursion, on its own number of guesses.
-- *epsilon*, also at a delta, if the coin is all that is known of the trials and their number times
-  delta is at most ``weighted.MOST``: weighted guesses.
+- *epsilon*, also at a delta, if the coin is all that is known of the trials, their number times
+  delta is at most ``weighted.MOST``, and as many learned trials as it takes are expected to be left
+  by the thinning of a loaded coin: weighted guesses.
 - *epsilon at a larger delta*, or where trials have priors of their own: the recursion on a count of
   its own, the choice of its number paid for (``bounds/choice.py``); nothing else is proved by that
   count, so no other delta stands beside it. The number is the best for mu among those that are fair
   to this epsilon: the best for epsilon itself relies on the few trials of largest evidence, which
   is the luckiest.
-- *epsilon at delta 0* where trials have priors of their own: the bet.
+- *epsilon at delta 0* where trials have priors of their own, or too few of a loaded coin are left:
+  the bet; of few trials of a coin that is nearly fair: the binomial tail of counted guesses, where
+  the choice of their number costs nothing.
 - *under independent scores* (``independent:mu``, ``independent:epsilon@1e-5``):
   ``bounds/independent.py``, with its assumption.
 
@@ -23,6 +26,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
 
 from divulge.bounds import guessing, independent, learning, weighted
 from divulge.proof import corrections, stated
@@ -73,17 +77,30 @@ def _bound(
     if named.independent:
         words = (*words, independent.ASSUMPTION)
         bound = counted(_alone(prepared, kept, delta, error), less)
-        return replace(bound, method=ALONE, theorem=ALONE_THEOREMS[named.parameter])
-    if delta is not None and prepared.only_coin and prepared.order.size * delta <= weighted.MOST:
+        theorem = ALONE_THEOREMS[named.parameter]
+        return replace(bound, method=ALONE, theorem=theorem, standing="estimated")
+    if delta is not None and _weighs(prepared, delta):
         bound = counted(_weighted(prepared, kept, delta, error), less)
         return replace(bound, method=WEIGHTED, theorem=WEIGHTED_THEOREM)
-    if delta == 0.0:
+    if delta == 0.0 and not (prepared.only_coin and _kept(prepared) >= 0.5):
         placed = corrections.bet(prepared, error, rng)
         return replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
     deltas = () if delta is None else (delta,)
     ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
     counts = corrections.count(prepared, ranked, rng)
     return counted(guessing.Target(delta).bound(counts, error), less)
+
+
+def _weighs(prepared: Prepared, delta: float) -> bool:
+    """Whether weighted guesses are the test, by the number of trials, the coin and delta alone."""
+    trials = prepared.order.size
+    enough = weighted.learned(trials) * _kept(prepared) >= 2.0 * _LEAST_LEARNED
+    return prepared.only_coin and enough and trials * delta <= weighted.MOST
+
+
+def _kept(prepared: Prepared) -> float:
+    """The share of trials that thinning with the coin's own log-odds leaves."""
+    return 2.0 * float(expit(-abs(prepared.coin)))
 
 
 class _Learned:

@@ -56,7 +56,13 @@ class Named:
 
     def __str__(self) -> str:
         before = f"{_ALONE}:" if self.independent else ""
-        return f"{before}{self.parameter}" + (f"@{self.delta:g}" if self.delta else "")
+        return f"{before}{self.parameter}" + (f"@{_delta(self.delta)}" if self.delta else "")
+
+
+def _delta(value: float) -> str:
+    """As it was named, to the last digit."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 @dataclass(frozen=True)

@@ -218,9 +218,12 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
         sentence = f"{UNLESS}, the model {sentence.removeprefix('The model ')}"
     elif context.checklist and evidence.around.sizes is not None:
         sentence += f" {BY_WORD}"
+    if assumed(proof.bounds):
+        sentence = f"{IF_INDEPENDENT}: {sentence}"
     return Verdict("leak", not reasons, sentence, tuple(reasons))
 
 
+IF_INDEPENDENT = "If the scores of different records are independent"
 BY_WORD = (
     "That something else tells the groups apart is ruled out on your word that the control learned "
     "from about as many such records as the target."

@@ -11,15 +11,15 @@ import divulge
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    member = rng.random(3000) < 0.5
-    hard = rng.normal(size=3000)
+    member = rng.random(1500) < 0.5
+    hard = rng.normal(size=1500)
     return {
         "member": member,
-        "loss": hard + 0.5 * rng.normal(size=3000) - 2.0 * member,
-        "control_loss": hard + 0.5 * rng.normal(size=3000),
-        "noise": rng.normal(size=3000),
-        "words": rng.normal(size=3000),
-        "text": [f"text {i}" for i in range(3000)],
+        "loss": hard + 0.5 * rng.normal(size=1500) - 2.0 * member,
+        "control_loss": hard + 0.5 * rng.normal(size=1500),
+        "noise": rng.normal(size=1500),
+        "words": rng.normal(size=1500),
+        "text": [f"text {i}" for i in range(1500)],
     }
 
 
@@ -36,7 +36,7 @@ def test_without_a_control_it_is_fragile(table):
 
 def test_a_control_that_finds_nothing_makes_it_robust(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
-    stated = {"training_size": 1500, "reference_size": 1500}
+    stated = {"training_size": 750, "reference_size": 750}
     found = divulge.membership(table, reference_score="control_loss", **given, **stated)
     assert found.verdict.robust, found.verdict.reasons
     assert found.verdict.sentence.startswith("The model gives away its members")
@@ -47,7 +47,7 @@ def test_a_control_that_finds_nothing_makes_it_robust(table):
 
 def test_a_control_that_knows_nothing_supports_nothing(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
-    stated = {"training_size": 1500, "reference_size": 1500}
+    stated = {"training_size": 750, "reference_size": 750}
     found = divulge.membership(
         table, reference_score="noise", lower_is_member=True, **given, **stated
     )
@@ -60,23 +60,23 @@ def test_a_control_that_knows_nothing_supports_nothing(table):
 def test_sizes_make_a_noisy_twin_comparable(table):
     rng = np.random.default_rng(1)
     hard = table["words"]  # what the features show is all that the two have in common
-    own = {"loss": hard + rng.normal(size=3000) - 2.0 * table["member"]}
-    own |= {"control_loss": hard + rng.normal(size=3000)}
+    own = {"loss": hard + rng.normal(size=1500) - 2.0 * table["member"]}
+    own |= {"control_loss": hard + rng.normal(size=1500)}
     given = {"score": "loss", "features": ["words"], "reference_score": "control_loss"}
     silent = divulge.membership({**table, **own}, **given)
     assert not silent.verdict.robust
     assert any("--reference-size" in reason for reason in silent.verdict.reasons)
-    stated = {"training_size": 1500, "reference_size": 1500}
+    stated = {"training_size": 750, "reference_size": 750}
     assert divulge.membership({**table, **own}, **given, **stated).verdict.robust
-    less = divulge.membership({**table, **own}, **given, **(stated | {"reference_size": 500}))
-    assert any("learned from 500 records" in reason for reason in less.verdict.reasons)
+    less = divulge.membership({**table, **own}, **given, **(stated | {"reference_size": 250}))
+    assert any("learned from 250 records" in reason for reason in less.verdict.reasons)
 
 
 def test_a_control_that_shows_as_much_before_its_allowance_vetoes(table):
     words = table["words"]
     shown = np.where(table["member"], 0.35, 0.0)  # a bias that no feature shows, in both models
     rng = np.random.default_rng(2)
-    losses = {name: words + rng.normal(size=3000) - shown for name in ("loss", "control_loss")}
+    losses = {name: words + rng.normal(size=1500) - shown for name in ("loss", "control_loss")}
     result = divulge.membership(
         {**table, **losses}, score="loss", features=["words"], reference_score="control_loss"
     )

@@ -276,7 +276,8 @@ def audit_trials(
 def _stated(bound: Bound, fair: bool) -> Bound:
     """The bound in this game's words: with fair coins nothing is corrected."""
     assumptions: tuple[str, ...] = (COINS, BLIND)
-    if independent.ASSUMPTION in bound.assumptions:
+    alone = independent.ASSUMPTION in bound.assumptions
+    if alone:
         assumptions = (*assumptions, independent.ASSUMPTION)
     theorem = bound.theorem
     if bound.method in THEOREMS:
@@ -288,7 +289,7 @@ def _stated(bound: Bound, fair: bool) -> Bound:
         assumptions=assumptions,
         theorem=theorem,
         correction=correction,
-        standing="proved",  # the coins are fair by design
+        standing="estimated" if alone else "proved",  # the coins are fair by design
     )
 
 
@@ -301,4 +302,6 @@ def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:
         f"{rounding.confidence(error)} confidence, {state.findings_in_words(found)}."
     )
     reasons = state.assumed(bounds)
+    if reasons:
+        sentence = f"{state.IF_INDEPENDENT}: {sentence}"
     return Verdict("leak", not reasons, sentence, reasons)
