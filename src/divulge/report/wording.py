@@ -11,8 +11,8 @@ from divulge.text.visible import visible as visible
 STATUS_CLASSES = {"leak": "leak", "no evidence": "clear", "cannot conclude": "open"}
 
 MEANINGS = {
-    "leak": "The audit proved that the model gives away at least this much about records it was "
-    "trained on. It is a lower bound: the true leakage may be larger.",
+    "leak": "A lower bound: the model gives away at least this much about records it was trained "
+    "on, under the assumptions below; the true leakage may be larger.",
     "no evidence": "The audit did not prove a leak. That does not make the model safe: more "
     "trials or a stronger attack may still prove one.",
     "cannot conclude": "The data allow no conclusion in either direction, so no number is claimed.",
