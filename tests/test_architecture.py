@@ -24,7 +24,7 @@ LEVELS = (
     ("attacks", "generators", "mechanisms", "posterior", "shift"),
     ("crosschecks", "drawn", "proof"),
     ("games",),
-    ("demo", "selftest"),
+    ("audits", "demo", "selftest"),
     ("report",),
     ("cli",),
     ("__main__",),

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from divulge.attacks.shadow_table import shadows
     from divulge.attacks.table import score
+    from divulge.audits import audit
     from divulge.claims import check
     from divulge.games import canaries
     from divulge.games.attribute import attribute
@@ -29,6 +30,7 @@ _NAMES = {
     "Result": "divulge.result",
     "Source": "divulge.models",
     "attribute": "divulge.games.attribute",
+    "audit": "divulge.audits",
     "check": "divulge.claims",
     "leakage": "divulge.games.leakage",
     "lineup": "divulge.games.lineup",
@@ -40,7 +42,18 @@ _NAMES = {
 }
 """Where each public name lives. ``canaries`` is a module: that game has two steps."""
 _ROOMS = (
-    *("attacks", "bounds", "claims", "curves", "data", "drawn", "errors", "exposure", "games"),
+    *(
+        "attacks",
+        "audits",
+        "bounds",
+        "claims",
+        "curves",
+        "data",
+        "drawn",
+        "errors",
+        "exposure",
+        "games",
+    ),
     *("generators", "mechanisms", "models", "posterior", "proof", "report", "result"),
     *("selftest", "shift", "trials", "work"),
 )
@@ -51,6 +64,7 @@ __all__ = [
     "Source",
     "__version__",
     "attribute",
+    "audit",
     "canaries",
     "check",
     "leakage",

@@ -49,6 +49,10 @@ def files(name: str) -> dict[str, bytes]:
         return {f"{n}.csv": _table(250, key=np.arange(250)) for n in ("data", "ref")}
     if name == "lineup":
         return {"scores.csv": csv({f"s_{k}": RNG.normal(size=60).tolist() for k in range(4)})}
+    if name == "audit":
+        return {t: _table(300, y=np.arange(300) % 2) for t in ("train.csv", "test.csv")}
+    if name == "run":
+        return {**small.FILES, "audit.toml": b'command = "retraining"\ndata = "counts.csv"\n'}
     if name in ("score", "shadows"):
         return {"records.csv": _table(100, y=np.arange(100) % 2)}
     if name in ("retraining", "canaries audit", "check", "report"):
@@ -84,6 +88,8 @@ def test_the_example_runs(name, tmp_path):
     lay_out(files(name), tmp_path)
     if name in ("score", "shadows"):
         _save_model(tmp_path / "target.skops")
+    if name == "audit":
+        _save_model(tmp_path / "model.skops")
     done = run(*example(name), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for option in ("--out", "--report", "--table", "--plan", "--records"):

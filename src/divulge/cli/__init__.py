@@ -9,6 +9,7 @@ import typer
 from divulge import __version__
 from divulge.cli import (
     attacks,
+    audit,
     bound,
     check,
     demo,
@@ -16,6 +17,7 @@ from divulge.cli import (
     output,
     parsing,
     report,
+    run_file,
     schema,
     score,
     selftest,
@@ -56,6 +58,7 @@ def _root(
 
 
 _AROUND = {
+    "run": run_file,
     "demo": demo,
     "attacks": attacks,
     "check": check,
@@ -82,7 +85,7 @@ def _add_games() -> None:
             parsing.add(app, game.name, failures.guarded(found), example)
 
 
-for _name, _module in {"score": score, "shadows": shadows}.items():
+for _name, _module in {"audit": audit, "score": score, "shadows": shadows}.items():
     parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
 _add_games()
 for _name, _module in _AROUND.items():

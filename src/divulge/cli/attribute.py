@@ -75,6 +75,7 @@ def command(
         int, options.statistics(help="Number of draws of pairs, or of coins, that are combined.")
     ] = 1,
     seed: options.Seed = 0,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -126,4 +127,6 @@ def command(
             command=output.command_line(),
             progress=advance,
         )
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )

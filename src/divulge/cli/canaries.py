@@ -292,6 +292,7 @@ def audit_command(
         Path | None,
         options.result(help="Planted line-ups: write the rank of every secret, .parquet or .csv."),
     ] = None,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -344,7 +345,9 @@ def audit_command(
         )
     if table is not None and result.verdict.status != "cannot conclude":
         output.say(f"Wrote {table}", err=True)
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )
 
 
 parsing.add(app, "plan", plan_command, PLAN_EXAMPLE)

@@ -103,6 +103,7 @@ def command(
     table: Annotated[
         Path | None, options.result(help="Write the rank of every true value: .parquet or .csv.")
     ] = None,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -157,4 +158,6 @@ def command(
         )
     if table is not None and result.verdict.status != "cannot conclude":
         output.say(f"Wrote {table}", err=True)
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )

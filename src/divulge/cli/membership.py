@@ -157,6 +157,7 @@ def command(
     address: options.Address = None,
     cache: options.Cache = options.CACHE,
     no_cache: options.NoCache = False,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -219,4 +220,6 @@ def command(
             command=output.command_line(),
             progress=advance,
         )
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )

@@ -108,6 +108,9 @@ CacheKey = Annotated[
 ]
 CACHE = Path(".divulge")
 
+AllBounds = Annotated[
+    bool, result("--all-bounds", help="Print every bound, not only the headline ones.")
+]
 AsJson = Annotated[bool, result("--json", help="Print JSON and nothing else.")]
 Out = Annotated[Path | None, result(help="Write the result as JSON.")]
 Report = Annotated[Path | None, result(help="Write the report as HTML.")]

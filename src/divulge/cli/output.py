@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,11 @@ def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def today() -> str:
+    """The date that a result made by a command carries."""
+    return datetime.now(UTC).date().isoformat()
+
+
 def say(text: str, *, err: bool = False) -> None:
     """One line, with nothing in it that a terminal would obey."""
     typer.echo(one_line(text), err=err)
@@ -104,8 +111,10 @@ def deliver(
     out: Path | None,
     report: Path | None,
     claim: str | None = None,
+    all_bounds: bool = False,
 ) -> None:
     """Write the files, the JSON first, then print; exit code 3 where nothing can be concluded."""
+    result = replace(result, provenance={**result.provenance, "date": today()})
     if out is not None:
         result.save(out)
         say(f"Wrote {out}", err=True)
@@ -121,6 +130,6 @@ def deliver(
     else:
         from divulge.report import terminal
 
-        terminal.print_result(result)
+        terminal.print_result(result, all_bounds=all_bounds)
     if result.verdict.status == "cannot conclude":
         raise typer.Exit(3)

@@ -65,6 +65,7 @@ def command(
     delta: options.Delta = None,
     error: options.Error = 0.05,
     seed: options.Seed = 0,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -102,4 +103,6 @@ def command(
             command=output.command_line(),
             progress=advance,
         )
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )

@@ -65,6 +65,7 @@ def command(
     cache: options.Cache = options.CACHE,
     no_cache: options.NoCache = False,
     cache_key: options.CacheKey = None,
+    all_bounds: options.AllBounds = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
@@ -116,4 +117,6 @@ def command(
             command=output.command_line(),
             progress=advance,
         )
-    output.deliver(result, as_json=as_json, out=out, report=report, claim=claim)
+    output.deliver(
+        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+    )

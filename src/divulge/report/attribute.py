@@ -26,7 +26,7 @@ from divulge.report.lazy import alt
 from divulge.report.presentation import Presentation
 from divulge.report.section import ROWS, Panel, Section, scalars, short
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, LABELS, Words, number, percent
+from divulge.report.wording import CHECKS, LABELS, Advice, Words, number, percent
 from divulge.result import Diagnostics, floor_to
 from divulge.result.form import Number, Series
 from divulge.result.of_values import Budget, Proxy, Repetitions
@@ -277,6 +277,12 @@ _REPLAYS = Section(
 )
 
 PRESENTATION = Presentation(
+    advice=Advice(
+        explained=True,
+        settle="bring held-out records with their true labels, or a proxy that is known to be "
+        "right; or draw values at random before the next training run (divulge lineup)",
+        open="Bring held-out records with their true labels, more records or a better proxy.",
+    ),
     question=(
         "Does the model give away the label, or a protected column, of the records it was "
         "trained on, beyond what the rest of the record reveals anyway?"

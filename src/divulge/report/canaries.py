@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from divulge.report.presentation import Presentation
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, LABELS, Words
+from divulge.report.wording import CHECKS, LABELS, Advice, Words
 
 WORDS = Words(
     yes="included canaries",
@@ -20,6 +20,11 @@ WORDS = Words(
 )
 
 PRESENTATION = Presentation(
+    advice=Advice(
+        by_design=True,
+        quiet="Before relying on it, score the canaries with a stronger attack, or plan more of "
+        "them for the next training run.",
+    ),
     question=(
         "Some records, the canaries, were put into the training data or left out by the flip of "
         "a coin. Can an observer of the model tell how the coins fell?"

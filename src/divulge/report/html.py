@@ -23,6 +23,7 @@ from divulge.data.writing import write_text
 from divulge.errors import MissingExtra
 from divulge.report import wording
 from divulge.report.drawing import COLOURS
+from divulge.report.meaning import meaning
 from divulge.report.presentation import Presentation, presentation
 from divulge.report.shapes import label, shape
 from divulge.report.terminal import value_text
@@ -63,6 +64,7 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
             words=shown.words,
             question=shown.question,
             meaning=wording.MEANINGS.get(result.verdict.status, ""),
+            about=about(result),
             measurements=shape(plain(result.measurements), shown.labels),
             trials=shape(plain(result.trials), shown.labels),
             posterior=shape(plain(result.posterior or {}), shown.labels),
@@ -90,8 +92,30 @@ def fragment(result: Result) -> str:
     return _environment().get_template("fragment.html").render(**_common(result))
 
 
+def about(result: Result) -> list[tuple[str, str]]:
+    """What was audited, with what, and when: for the first screen."""
+    known = plain(result.provenance)
+    model, inputs = known.get("model") or {}, known.get("inputs") or []
+    names = [str(one.get("name", "")) for one in inputs if isinstance(one, dict)]
+    kept = result.trials
+    groups = [
+        f"{kept[key]:,} {word}"
+        for key, word in (("members", "members"), ("nonmembers", "non-members"))
+        if isinstance(kept.get(key), int)
+    ]
+    sha = str(model.get("sha256", model.get("fingerprint", "")))[:12]
+    rows = (
+        ("Model", " ".join(filter(None, (str(model.get("name", "")), sha and f"({sha})")))),
+        ("Data", ", ".join(dict.fromkeys(filter(None, names)))),
+        ("Trials", " and ".join(groups)),
+        ("Date", str(known.get("date", ""))),
+    )
+    return [(name, value) for name, value in rows if value]
+
+
 def _common(result: Result) -> dict[str, Any]:
     status = result.verdict.status
+    shown = presentation(result.game)
     concluded = status not in ("cannot conclude", "computed")
     return {
         "title": f"{result.game[:1].upper()}{result.game[1:]} audit",
@@ -110,11 +134,12 @@ def _common(result: Result) -> dict[str, Any]:
                 "headline": b.headline,
                 "standing": b.standing,
             }
-            for b in result.bounds
+            for b in sorted(result.bounds, key=lambda b: (not b.headline, b.parameter != "epsilon"))
         ],
+        "plainly": meaning(result, shown.words, shown.advice).sentences,
         "standings": [
-            (standing, meaning)
-            for standing, meaning in wording.STANDINGS.items()
+            (standing, told)
+            for standing, told in wording.STANDINGS.items()
             if any(b.standing == standing for b in result.bounds)
         ],
     }

@@ -9,7 +9,7 @@ from divulge.report.lazy import alt
 from divulge.report.presentation import Presentation
 from divulge.report.section import Panel, Section
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, LABELS, Words
+from divulge.report.wording import CHECKS, LABELS, Advice, Words
 from divulge.result import Diagnostics
 from divulge.result.of_lineup import Ranks
 
@@ -67,6 +67,7 @@ def _note(given: Any) -> str:
 
 
 PRESENTATION = Presentation(
+    advice=Advice(by_design=True),
     question=(
         "Some values in the training data were drawn at random. Can somebody who sees the model "
         "tell the true value of a record from others drawn just as it was?"

@@ -9,7 +9,7 @@ from divulge.report.lazy import alt
 from divulge.report.presentation import Presentation
 from divulge.report.section import Panel, Section
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, Words
+from divulge.report.wording import CHECKS, Advice, Words
 from divulge.result import Diagnostics
 from divulge.result.of_helpers import LadderRecord
 
@@ -92,6 +92,17 @@ def remarks(diagnostics: Diagnostics) -> tuple[str, ...]:
 
 
 PRESENTATION = Presentation(
+    advice=Advice(
+        explained=True,
+        settle="bring the score of a model that never saw these members (--reference-score, with "
+        "--training-size and --reference-size), or plan canaries for the next training run",
+        quiet="Before relying on it, try a stronger attack (divulge shadows, then divulge score "
+        "--attack all) and more records of both kinds; canaries in the next training run prove "
+        "the most.",
+        open="Bring non-members that are more like the members (from the same source and time), "
+        "more records, or a control model; or plan canaries before the next training run, which "
+        "need no comparison at all.",
+    ),
     question="Can an observer of the model tell whether a record was used to train it?",
     sections=shared_sections(Words(), doubts=(LADDER,)),
     checks={**CHECKS, **OWN_CHECKS},

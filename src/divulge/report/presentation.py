@@ -10,7 +10,7 @@ from rich.console import Console
 from divulge.games import registry
 from divulge.report.section import Section
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, LABELS, Words
+from divulge.report.wording import CHECKS, LABELS, Advice, Words
 from divulge.result import Diagnostics, Result
 
 
@@ -31,6 +31,7 @@ class Presentation:
     question: str = ""
     """What it asks, for a reader who has not met it."""
     words: Words = field(default_factory=Words)
+    advice: Advice = field(default_factory=Advice)
     labels: Mapping[str, str] = field(default_factory=lambda: LABELS, repr=False)
     checks: Mapping[str, tuple[str, str]] = field(default_factory=lambda: CHECKS, repr=False)
     """Diagnostics shown as tables, in this order: heading and how to read them."""

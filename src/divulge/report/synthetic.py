@@ -14,7 +14,7 @@ from divulge.report.lazy import alt
 from divulge.report.presentation import Presentation
 from divulge.report.section import Panel, Section, scalars, short
 from divulge.report.sections import shared_sections
-from divulge.report.wording import CHECKS, LABELS, Words, number
+from divulge.report.wording import CHECKS, LABELS, Advice, Words, number
 from divulge.result import Diagnostics, Result, floor_to, plain
 from divulge.result.of_generated import RecallRecord, Repeats
 from divulge.text.rounding import rounded_up
@@ -329,15 +329,8 @@ def _levels(recall: RecallRecord) -> Any:
 
 
 WORDS = Words(
-    yes="members",
     no="generated records",
-    each="a record",
-    one="a member",
-    taken="taken for members",
-    happened="a record was used",
     tell_apart="tell members from generated records",
-    judgement="propensity",
-    doubt="the propensity is wrong",
     hidden="hidden flaw of the generator",
 )
 _RECALL = Section(
@@ -387,6 +380,11 @@ _REPEATS = Section(
 )
 
 PRESENTATION = Presentation(
+    advice=Advice(
+        explained=True,
+        settle="bring real non-members (--nonmembers), or plan canaries for the next training run",
+        open="Bring more members, a better generator, or real non-members (divulge membership).",
+    ),
     question=(
         "Can an observer of the model tell the records it was trained on from generated "
         "records, and better than an observer without access to the model?"

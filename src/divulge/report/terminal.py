@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.report.console import Screen, escape, two_columns
+from divulge.report.meaning import meaning
 from divulge.report.presentation import presentation
-from divulge.report.wording import ROUNDED_UP, STANDINGS
+from divulge.report.wording import MU, ROUNDED_UP, STANDINGS
 from divulge.result import Bound, PosteriorRecord, Result
 from divulge.result.of_posterior import AtDeltaRecord, Quantiles
 from divulge.text import rounding
@@ -29,6 +30,12 @@ def parameter_name(bound: Bound) -> str:
 def value_text(value: float, digits: int = 3) -> str:
     """The value rounded towards the smaller claim."""
     return rounding.at_least(value, digits)
+
+
+def status(result: Result) -> str:
+    """The verdict in one or two words: a leak that is not robust says so at once."""
+    fragile = result.verdict.status == "leak" and not result.verdict.robust
+    return result.verdict.status.upper() + (" (fragile)" if fragile else "")
 
 
 def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | None = None) -> None:
@@ -68,26 +75,62 @@ def print_bounds(bounds: Sequence[Bound], *, heading: str, console: Console | No
         console.print(f"assumes: {escape(assumption)}")
 
 
-def result_text(result: Result, width: int = 80) -> str:
-    """The whole result as plain text."""
+def print_headline(result: Result, console: Console) -> None:
+    """The bounds that the verdict rests on, epsilon first; how many more there are."""
+    stated = sorted(result.headline(), key=lambda b: b.parameter != "epsilon")
+    sure = sorted({rounding.share(b.confidence) for b in stated})
+    each = f", each at {sure[0]}" if len(sure) == 1 and len(stated) > 1 else ""
+    console.print(f"[bold]Lower bounds{each}[/bold]")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("parameter", overflow="fold")
+    table.add_column("at least", justify="right", no_wrap=True)
+    table.add_column("standing", no_wrap=True)
+    for b in stated:
+        table.add_row(escape(parameter_name(b)), value_text(b.value), escape(b.standing))
+    console.print(table)
+    for standing in (s for s in STANDINGS if any(b.standing == s for b in stated)):
+        console.print(f"{standing}: {STANDINGS[standing]}")
+    if any(b.parameter == "mu" for b in stated):
+        console.print(f"mu: {MU}")
+    for assumption in dict.fromkeys(a for b in stated for a in b.assumptions):
+        console.print(f"assumes: {escape(assumption)}")
+    further = len(result.bounds) - len(stated)
+    if further:
+        console.print(
+            f"{further} further bounds, theorems and confidences: --all-bounds, or the report."
+        )
+
+
+def result_text(result: Result, width: int = 80, *, all_bounds: bool = False) -> str:
+    """The result as plain text; with its headline bounds, or with all."""
     text = io.StringIO()
-    print_result(result, Screen(width=width, file=text))
+    print_result(result, Screen(width=width, file=text), all_bounds=all_bounds)
     return text.getvalue()
 
 
-def print_result(result: Result, console: Console | None = None) -> None:
-    """Verdict, bounds, measurements and trials."""
+def print_result(
+    result: Result, console: Console | None = None, *, all_bounds: bool = False
+) -> None:
+    """Verdict, what it means, bounds, measurements and trials."""
     console = console or Screen()
     verdict = result.verdict
-    console.print(f"[bold]{escape(verdict.status.upper())}[/bold]: {escape(verdict.sentence)}")
+    shown = presentation(result.game)
+    console.print(f"[bold]{escape(status(result))}[/bold]: {escape(verdict.sentence)}")
     for reason in verdict.reasons:
         console.print(f"- {escape(reason)}")
     console.print()
-    if result.bounds:
+    said_plainly = meaning(result, shown.words, shown.advice).sentences
+    if said_plainly:
+        console.print("[bold]What it means[/bold]")
+        for sentence in said_plainly:
+            console.print(f"- {escape(sentence)}")
+        console.print()
+    if result.bounds and (all_bounds or not result.headline()):
         open_ = verdict.status == "cannot conclude"
         heading = "Bounds whose assumptions are in doubt" if open_ else "Lower bounds"
         print_bounds(result.bounds, heading=heading, console=console)
-    shown = presentation(result.game)
+    elif result.bounds:
+        print_headline(result, console)
     said = shown.lines(result, console)
     if result.posterior is not None:
         print_posterior(result.posterior, console)

@@ -28,6 +28,9 @@ STANDINGS = {
 }
 """What the standing of a bound means."""
 
+MU = "as telling as one draw of Gaussian noise shifted by so many standard deviations"
+"""What a mu means."""
+
 
 @dataclass(frozen=True)
 class Words:
@@ -52,6 +55,21 @@ class Words:
     doubt: str = "the propensity is wrong"
     """The judgement at fault, and below what would be at fault, each within a sentence."""
     hidden: str = "unmeasured distribution shift"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What one game says of how sure a finding is, and of what to do next."""
+
+    by_design: bool = False
+    """Whether the randomness was known by design, so that no control is needed."""
+    explained: bool = False
+    """Whether something other than the model may explain a finding, and checks speak to that."""
+    settle: str = ""
+    """How a fragile finding is settled."""
+    quiet: str = "Before relying on it, try a stronger attack or more trials."
+    """What to do where nothing was found, and below where nothing could be concluded."""
+    open: str = "The reasons above say what was missing: repair that, or plan canaries."
 
 
 def number(value: float) -> str:

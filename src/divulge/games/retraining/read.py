@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,20 +78,21 @@ def read_counts(
     return ErrorCounts(counts, pooled, len(pooled), correlation, tuple(names)), inputs
 
 
-def _find(frame: tables.Frame, name: str) -> str:
+def near(columns: Sequence[str], name: str) -> str | None:
     """The column of that name, or of one that says the same."""
-    if name in frame.columns:
+    if name in columns:
         return name
-    plain = {re.sub(r"[^a-z0-9]", "", c.lower()): c for c in frame.columns}
-    for near in _NEAR[name]:
-        if near in plain:
-            return plain[near]
-    if name in ("negatives", "positives"):
-        for near in _BOTH:
-            if near in plain:
-                return plain[near]
-    tables.require_columns(frame, [name], "the table")
-    raise AssertionError("unreachable")
+    plain = {re.sub(r"[^a-z0-9]", "", c.lower()): c for c in columns}
+    words = (*_NEAR[name], *(_BOTH if name in ("negatives", "positives") else ()))
+    return next((plain[word] for word in words if word in plain), None)
+
+
+def _find(frame: tables.Frame, name: str) -> str:
+    found = near(frame.columns, name)
+    if found is None:
+        tables.require_columns(frame, [name], "the table")
+        raise AssertionError("unreachable")
+    return found
 
 
 def pool(counts: Array, groups: list[str]) -> tuple[Array, float]:
