@@ -20,7 +20,7 @@ LEVELS = (
     ("data",),
     ("result",),
     ("curves", "trials", "work"),
-    ("bounds", "claims", "exposure", "models"),
+    ("bounds", "claims", "comparison", "exposure", "models"),
     ("attacks", "generators", "mechanisms", "posterior", "shift"),
     ("crosschecks", "drawn", "proof"),
     ("games",),

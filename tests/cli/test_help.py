@@ -55,6 +55,8 @@ def files(name: str) -> dict[str, bytes]:
         return {**small.FILES, "audit.toml": b'command = "retraining"\ndata = "counts.csv"\n'}
     if name in ("score", "shadows"):
         return {"records.csv": _table(100, y=np.arange(100) % 2)}
+    if name == "compare":
+        return dict.fromkeys(("last.json", "result.json"), small.FILES["result.json"])
     if name in ("retraining", "canaries audit", "check", "report"):
         return small.FILES
     return {}

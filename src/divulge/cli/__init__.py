@@ -12,7 +12,9 @@ from divulge.cli import (
     audit,
     bound,
     check,
+    compare,
     demo,
+    doctor,
     failures,
     output,
     parsing,
@@ -62,10 +64,12 @@ _AROUND = {
     "demo": demo,
     "attacks": attacks,
     "check": check,
+    "compare": compare,
     "report": report,
     "schema": schema,
     "bound": bound,
     "selftest": selftest,
+    "doctor": doctor,
 }
 """Commands that are not games and come after them."""
 

@@ -96,7 +96,8 @@ def about(result: Result) -> list[tuple[str, str]]:
     """What was audited, with what, and when: for the first screen."""
     known = plain(result.provenance)
     model, inputs = known.get("model") or {}, known.get("inputs") or []
-    names = [str(one.get("name", "")) for one in inputs if isinstance(one, dict)]
+    named = [str(one.get("name", "")) for one in inputs if isinstance(one, dict)]
+    names = [name for name in named if name != model.get("name")]
     kept = result.trials
     groups = [
         f"{kept[key]:,} {word}"
