@@ -154,7 +154,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "allowance not deducted from a named bound",
-        "divulge.proof.headline:_bound",
+        "divulge.proof.headline:_test",
         "left = max(0.0, value - less)",
         "left = max(0.0, value)",
         ("headline that was named",),

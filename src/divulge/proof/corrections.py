@@ -52,7 +52,7 @@ class Proof:
     """What the verdict rests on comes first."""
     bet: betting.BettingResult | None
     counts: Counts | None
-    """Guesses among the balanced trials."""
+    """Guesses among the balanced trials; of a named headline its own, None if it is a bet."""
     kept: Places = field(repr=False)
     """Trials that balancing kept."""
     smaller: tuple[Bound, ...] = field(default=(), repr=False)
