@@ -59,8 +59,8 @@ class Draw:
         )
 
 
-def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
-    """The most coins whose flips exhaust a pool with probability at most DRY."""
+def number_of_trials(members: int, nonmembers: int, coin: float, most: float = DRY) -> int:
+    """The most coins whose flips exhaust a pool with at most this probability."""
 
     def dry(m: int) -> float:
         return float(binom.sf(members, m, coin) + binom.sf(nonmembers, m, 1.0 - coin))
@@ -68,7 +68,7 @@ def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
     low, high = 0, members + nonmembers
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if dry(middle) <= DRY else (low, middle - 1)
+        low, high = (middle, high) if dry(middle) <= most else (low, middle - 1)
     return low
 
 
