@@ -178,11 +178,10 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "loaded coins counted as they are",
-        "divulge.proof.headline:_test",
-        "corrections.rank(prepared, kept,",
-        "corrections.rank(prepared, prepared.order,",
-        ("headline of few trials", "headline epsilon@0.0003 of few"),
-        cheap=True,
+        "divulge.proof.corrections:correct",
+        "kept = _thinned(prepared, prepared.log_odds, uniforms)",
+        "kept = prepared.order",
+        ("headline epsilon@0.0003 of few",),
     ),
     Mutation(
         "headlines beside the named one",

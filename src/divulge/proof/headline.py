@@ -56,13 +56,14 @@ def with_headline(proof: Proof, rule: Rule, rng: np.random.Generator) -> Proof:
     """The proof with the named bound as its only headline, in place of its like."""
     named = rule.headline
     assert named is not None
-    test = _test(proof.prepared, proof.kept, named, rule.error, rng)
+    test = _test(proof, named, rule.error, rng)
     bound = test.bound
     others = tuple(replace(b, headline=False) for b in proof.bounds if _key(b) != _key(bound))
     placed = proof.bet
     if test.bet is not None:  # its wealth is shown; the e-values are for the other line of several
         placed = replace(test.bet, e_values=None if placed is None else placed.e_values)
-    return replace(proof, bounds=(bound, *others), counts=test.counts, bet=placed)
+    bounds = (bound, *others)
+    return replace(proof, bounds=bounds, counts=test.counts, bet=placed, ranked=None)
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,8 @@ def _key(bound: Bound) -> tuple[str, float | None, str, str]:
     return bound.parameter, bound.delta, bound.correction, bound.method
 
 
-def _test(
-    prepared: Prepared, kept: Places, named: Named, error: float, rng: np.random.Generator
-) -> _Test:
+def _test(proof: Proof, named: Named, error: float, rng: np.random.Generator) -> _Test:
+    prepared, kept = proof.prepared, proof.kept
     words: tuple[str, ...] = (INDEPENDENT, prepared.assumption)
     delta = named.delta
 
@@ -104,7 +104,11 @@ def _test(
         bound = replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
         return _Test(bound, bet=placed)
     deltas = () if delta is None else (delta,)
-    ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
+    ranked = proof.ranked  # learned already, for another error
+    if ranked is None:
+        ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
+    else:
+        ranked = corrections.numbered(ranked, error, deltas)
     counts = corrections.count(prepared, ranked, rng)
     return _Test(counted(guessing.Target(delta).bound(counts, error), less), counts)
 
