@@ -5,8 +5,8 @@ by the others. So the number of trials is fixed, that many coins are flipped, an
 next record of its pool, in random order and without replacement. Pools come in the order of their
 content (``data/arranged.py``), so that the draw is a function of the seed and the records. The coin
 is loaded by the sizes of the pools, so that both run out at about the same time; its log-odds are
-part of every prior. ``experiments/spending_trials.py draw`` tries draws that lose fewer trials and pay
-for it from the error.
+part of every prior. ``experiments/spending_trials.py draw`` tries draws that lose fewer trials and
+pay for it from the error.
 """
 
 from __future__ import annotations
