@@ -2,6 +2,7 @@
 
     make peers        installs jax-privacy 2.0.0 and privacy-estimates into .venv-peers
     python benchmarks/peers.py [--seeds 10] [--sizes 1000 10000 100000] [--peers fast]
+    python benchmarks/peers.py --seeds 2 --sizes 10000 --only null response mu=1 --methods estimates
 
 Epsilon at delta 1e-5, everybody asked for 95%. A false claim is a bound above the true epsilon.
 Who assumes what: *nothing* is what a one-run audit may assume, *independent* that scores of
@@ -178,9 +179,14 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=10)
     options.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
     options.add_argument("--peers", choices=("all", "fast", "none"), default="all")
-    options.add_argument("--only", default="", help="mechanisms with this in their name")
+    options.add_argument("--only", nargs="+", default=[""], help="mechanisms with this in a name")
+    options.add_argument("--methods", nargs="+", default=[""], help="peers with this in a name")
     chosen = options.parse_args()
-    methods = available(chosen.peers)
+    methods = {
+        name: method
+        for name, method in available(chosen.peers).items()
+        if name.startswith("divulge") or any(part in name for part in chosen.methods)
+    }
     warm = drawn(GaussianMechanism(1.0), 500, 0)
     for _, run in methods.values():
         run(warm)  # compile
@@ -192,7 +198,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     leads = 0
     for size in chosen.sizes:
-        for mechanism in (m for m in MECHANISMS if chosen.only in m.name):
+        for mechanism in (m for m in MECHANISMS if any(part in m.name for part in chosen.only)):
             leads += row(mechanism, size, chosen.seeds, methods)
     print(
         f"Rows where a peer with the same assumption leads by more than the standard error of the "

@@ -22,6 +22,7 @@ FUNCTIONS = {
     "retraining": divulge.retraining.audit,
     "measure": divulge.retraining.measure,
     "plan": divulge.canaries.plan,
+    "rehearse": divulge.canaries.rehearse_table,
     "audit": divulge.canaries.audit,
     "leakage": divulge.leakage,
     "lineup": divulge.lineup,
@@ -57,8 +58,14 @@ STATISTICS = (
         "mechanism",
         "noise",
         "averaged",
+        "columns",
         "probability",
+        "clip",
+        "noise_multiplier",
         "rate",
+        "learning_rate",
+        "steps",
+        "times",
         "size",
     ),
     *("covariance", "advantage", "percentile", "fprs", "models", "shadows", "cross_fed", "levels"),
@@ -95,7 +102,7 @@ def test_words_that_belong_together_come_together(name):
     if name in LONG:
         assert (defaults["n_jobs"], defaults["backend"]) == (1, "loky")
     if "seed" in given:
-        assert defaults["seed"] == (None if name == "plan" else 0)
+        assert defaults["seed"] == (None if name in ("plan", "rehearse") else 0)
     if "error" in given:
         assert defaults["error"] == 0.05
 

@@ -233,3 +233,69 @@ def test_crafted_canaries_from_a_plan_to_a_result(folder, words, included, said)
     done = divulge("canaries", "audit", "plan.json", "scores.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "LEAK" in done.stdout
+
+
+NETWORKS = """import torch
+
+
+def small(seed):
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+"""
+REHEARSE = (
+    *("canaries", "rehearse", "labelled.parquet", "--features", "x_*", "--label", "town"),
+    *("--id", "key", "--model", "small_networks:small", "--clip", "1", "--noise-multiplier", "0.5"),
+    *("--rate", "0.1", "--learning-rate", "0.5", "--steps", "6", "--times", "2", "--count", "100"),
+    *("--records", "in.csv"),
+)
+
+
+@pytest.fixture
+def rehearsed(folder):
+    pytest.importorskip("torch", reason="needs the extra 'torch'")
+    table = pd.read_parquet(folder / "data.parquet")
+    table["town"] = np.where(table["x_0"] > 0, "here", "there")
+    table.to_parquet(folder / "labelled.parquet")
+    (folder / "small_networks.py").write_text(NETWORKS)
+    return folder
+
+
+def test_a_rehearsal_writes_a_plan_that_audits(rehearsed):
+    done = divulge(*REHEARSE, "--canaries", "c.parquet", "--seed", "4", cwd=rehearsed)
+    assert done.returncode == 0, done.stderr
+    assert "100 canaries (mahalanobis)" in done.stdout
+    plan = json.loads((rehearsed / "plan.json").read_text())
+    assert plan["details"]["rehearsal"]["model"] == "small_networks:small"
+    assert plan["details"]["rehearsal"]["times"] == 2
+    trained = set(pd.read_csv(rehearsed / "in.csv")["key"])
+    inside = {k for k, use in zip(plan["ids"], plan["included"], strict=True) if use}
+    assert trained & set(plan["ids"]) == inside
+    shown = pd.read_parquet(rehearsed / "c.parquet")
+    loss = np.random.default_rng(1).normal(size=len(shown)) - 4.0 * shown["key"].isin(trained)
+    pd.DataFrame({"key": shown["key"], "loss": loss}).to_csv(rehearsed / "s.csv", index=False)
+    audited = divulge("canaries", "audit", "plan.json", "s.csv", cwd=rehearsed)
+    assert audited.returncode == 0, audited.stderr
+    assert "LEAK" in audited.stdout
+    again = divulge(*REHEARSE, cwd=rehearsed)
+    assert again.returncode == 2
+    assert "plan.json exists already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--model", "small_networks:large"), "has no attribute 'large'"),
+        (("--label", "nowhere"), "nowhere"),
+        (("--clip", "0"), "clip"),
+        (("--times", "7"), "more steps than there are"),
+        (("--parameters", "head"), "no parameter 'head'"),
+        (("--strategy", "random"), "strategy"),
+        (("--count", "5"), "between 20 and"),
+        (("--records", "labelled.parquet"), "labelled.parquet"),
+    ],
+)
+def test_a_rehearsal_that_cannot_be(rehearsed, words, message):
+    before = sorted(p.name for p in rehearsed.iterdir() if p.name != "__pycache__")
+    done = divulge(*REHEARSE, *words, cwd=rehearsed)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert sorted(p.name for p in rehearsed.iterdir() if p.name != "__pycache__") == before

@@ -19,6 +19,7 @@ COMMANDS = {
     **{f"{GROUP} {name}": (GROUP, name) for name in BUILT.commands[GROUP].commands},
 }
 RNG = np.random.default_rng(5)
+NETWORKS = b"import torch\n\n\ndef small(seed):\n    return torch.nn.Linear(2, 2)\n"
 
 
 def example(name: str) -> list[str]:
@@ -47,6 +48,8 @@ def files(name: str) -> dict[str, bytes]:
         return {t: _table(460, loss=RNG.normal(size=460).round(4)) for t in tables}
     if name in ("leakage", "canaries plan"):
         return {f"{n}.csv": _table(250, key=np.arange(250)) for n in ("data", "ref")}
+    if name == "canaries rehearse":
+        return {"data.csv": _table(250, y=np.arange(250) % 2), "networks.py": NETWORKS}
     if name == "lineup":
         return {"scores.csv": csv({f"s_{k}": RNG.normal(size=60).tolist() for k in range(4)})}
     if name == "audit":
@@ -88,6 +91,8 @@ def _epilog(name: str) -> str:
 )
 def test_the_example_runs(name, tmp_path):
     lay_out(files(name), tmp_path)
+    if name == "canaries rehearse":
+        pytest.importorskip("torch")
     if name in ("score", "shadows"):
         _save_model(tmp_path / "target.skops")
     if name == "audit":

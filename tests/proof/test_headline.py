@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import divulge
-from divulge.bounds import independent
+from divulge.bounds import guessing, independent, weighted
 from divulge.errors import InputError
+from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import GaussianMechanism, Null
 from divulge.proof.headline import ALONE, WEIGHTED, WHOLE_BET
 from divulge.proof.prove import prove
@@ -56,8 +57,43 @@ def test_the_named_one_has_the_whole_error_and_the_others_are_no_headline(scored
 
 def test_priors_of_their_own_go_another_way(scored):
     known = Trials(scored.score, scored.truth, log_odds=np.full(3000, 0.1))
-    methods = [proof(n, known).bounds[0].method for n in ("epsilon", "epsilon@1e-5")]
-    assert methods == [WHOLE_BET, "recursion"]
+    bet, counted = (proof(n, known) for n in ("epsilon", "epsilon@1e-5"))
+    assert (bet.bounds[0].method, counted.bounds[0].method) == (WHOLE_BET, "recursion")
+    assert bet.counts is None
+    assert bet.bet.epsilon == bet.bounds[0].value
+    assert bet.bet.error == 0.05
+
+
+def test_the_counts_are_those_of_the_named_test(scored):
+    trials = Trials(scored.score[:1000], scored.truth[:1000])
+    plain = prove(trials, Rule((1e-5,), 0.05, ("balanced", "prior")), np.random.default_rng(1))
+    mu = proof("mu", trials)
+    assert mu.bounds[0].value == guessing.MU.bound(mu.counts, 0.05)
+    weighed = proof("epsilon@1e-5", trials).counts
+    assert weighed.trials == 1000 - weighted.learned(1000) != plain.counts.trials
+    assert 0.5 < weighed.correct / weighed.guesses < 1.0
+    alone = proof("independent:mu", trials).counts
+    assert alone.trials == weighed.trials
+    assert 0 < alone.correct <= alone.guesses <= alone.trials
+
+
+def test_a_result_records_the_counts_of_the_named_test(scored):
+    score, truth = scored.score[:1000].reshape(-1, 1), scored.truth[:1000]
+    found = {
+        name: audit_trials(score, truth, headline=Named.of(name)) for name in (None, "epsilon")
+    }
+    assert found["epsilon"].trials["counted"] == 1000 - weighted.learned(1000)
+    assert found[None].trials["counted"] != found["epsilon"].trials["counted"]
+    assert found[None].measurements["guesses"] != found["epsilon"].measurements["guesses"]
+    loaded = audit_trials(
+        score[:100],
+        truth[:100],
+        probability=0.9,
+        headline=Named.of("epsilon"),
+    )
+    assert "guesses" not in loaded.measurements
+    assert "counted" not in loaded.trials
+    assert loaded.trials["revealed"] > 0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""A bound is called proved only where nothing was fitted and nothing taken for granted."""
+"""A bound is called proved only where nothing was fitted, computed or taken for granted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from divulge import membership
 from divulge.bounds.statement import state_bounds
 from divulge.games import canaries
+from divulge.proof.rule import Named
 from divulge.result import Bound
 
 
@@ -19,8 +20,8 @@ def table() -> dict[str, np.ndarray]:
     return {"member": truth, "loss": rng.normal(size=600) - truth, "p": np.full(600, 0.5), "x": x}
 
 
-def standings(result) -> set[str]:
-    return {b.standing for b in result.headline()}
+def standings(result) -> set[tuple[str, str]]:
+    return {(b.parameter, b.standing) for b in result.headline()}
 
 
 def test_without_features_no_shift_is_taken_for_granted(table):
@@ -30,15 +31,18 @@ def test_without_features_no_shift_is_taken_for_granted(table):
 
 def test_propensities_that_the_user_vouches_for(table):
     result = membership(table, truth="member", score="loss", propensity="p")
-    assert standings(result) == {"proved"}
-    others = {b.correction: b.standing for b in result.bounds}
+    assert standings(result) == {("mu", "numerical"), ("epsilon", "proved")}
+    others = {b.correction: b.standing for b in result.bounds if b.parameter == "epsilon"}
     assert others["none"] == others["composition"] == "estimated"
     assert others["signed"] == "proved"
 
 
 def test_coins_by_design_and_counts_that_a_user_brings(table):
     truth = np.where(table["member"], 1.0, -1.0)
-    assert standings(canaries.audit_trials(-table["loss"], truth)) == {"proved"}
+    found = canaries.audit_trials(-table["loss"], truth)
+    assert standings(found) == {("mu", "numerical"), ("epsilon", "proved")}
+    named = canaries.audit_trials(-table["loss"], truth, headline=Named.of("mu"))
+    assert standings(named) == {("mu", "numerical")}
     assert {b.standing for b in state_bounds(1000, 100, 90)} == {"proved"}
 
 

@@ -28,7 +28,7 @@ from divulge.data.stored import PARQUET
 from divulge.data.table_files import require_table_name, write_table
 from divulge.data.tables import Frame
 from divulge.data.writing import write_all
-from divulge.errors import InputError, Note, require, require_seed
+from divulge.errors import Note, require, require_seed
 from divulge.models import base, trainers
 from divulge.models.base import Answers
 from divulge.models.trainers import Labels, Trainer
@@ -202,30 +202,7 @@ def _asked(records: Frame, others: Frame | None, shown: tuple[list[str], list[st
 
 
 def _labels(asked: _Asked, label: str | None, maker: Trainer) -> Labels | None:
-    """The classes as numbers: the model's own where it says them, else those of the column."""
-    if label is None:
-        return None
-    column = asked.records[label]
-    require(column.null_count() == 0, f"The label {label!r} has no value in some rows.")
-    values, codes = tables.levels(column)
-    used = np.unique(codes)
-    classes = maker.classes
-    if classes is None:
-        try:
-            classes = tuple(sorted(values[k] for k in used))
-        except TypeError:
-            raise InputError(f"The label {label!r} has values of several kinds.") from None
-    require(len(classes) >= 2, f"The label {label!r} has one value only.")
-    index = {c: j for j, c in enumerate(classes)}
-    by_word = {str(c): j for c, j in index.items()}
-    found = np.array([index.get(v, by_word.get(str(v), -1)) for v in values], dtype=np.intp)
-    strange = [values[k] for k in used if found[k] < 0]
-    require(
-        not strange,
-        f"The label {label!r} has a class that the model does not know: {strange[:1]}. It knows "
-        f"{', '.join(map(repr, classes[:8]))}.",
-    )
-    return Labels(found[codes], tuple(classes))
+    return None if label is None else trainers.labelled(asked.records, label, maker.classes)
 
 
 @dataclass(frozen=True)

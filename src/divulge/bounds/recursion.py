@@ -12,6 +12,9 @@ Where every trial has K candidates of equal prior, one of them the truth (a line
 is one of K - 1: ``sum k p_k / m <= fbar(sum (r - k + 1) p_{k-1} / (m (K - 1)))``, by the same proof
 summed over the K - 1 wrong truths, and Jensen's inequality for the concave fbar. So the recursion
 holds with ``(K - 1) fbar^-1`` in place of ``fbar^-1``, for ``tau = 0``.
+
+All of it for a number r of guesses that is fixed before the scores are seen; what a number costs
+that is chosen from them, and what is then proved, says ``choice.py``.
 """
 
 from __future__ import annotations

@@ -74,6 +74,8 @@ class Weighed:
     guessed: npt.NDArray[np.int64] = field(repr=False)
     """guessed[w]: how many guesses have the weight w; guessed[0] are no guesses."""
     right: int
+    """The weight of the right ones, and below how many they are."""
+    correct: int = 0
 
     @property
     def guesses(self) -> int:
@@ -111,15 +113,16 @@ def calibrated(
 def weigh(evidence: Array, truth: npt.NDArray[Any], target: float) -> Weighed:
     """Guess the sign of the evidence, weighed by how far its size lies beyond the target."""
     most = float(np.abs(evidence).max(initial=0.0)) - target
-    guessed, right = np.zeros(LEVELS + 1, dtype=np.int64), 0
+    guessed, right, correct = np.zeros(LEVELS + 1, dtype=np.int64), 0, 0
     if most <= 0.0:
         return Weighed(int(truth.size), guessed, 0)
     for part in slices(truth.size):
         beyond = np.maximum(np.abs(evidence[part]) - target, 0.0)
         weight = np.minimum(np.ceil(beyond / most * LEVELS), LEVELS).astype(np.int64)
         guessed += np.bincount(weight, minlength=LEVELS + 1)
-        right += int(weight[evidence[part] * truth[part] > 0.0].sum())
-    return Weighed(int(truth.size), guessed, right)
+        agreed = weight[evidence[part] * truth[part] > 0.0]
+        right, correct = right + int(agreed.sum()), correct + int(np.count_nonzero(agreed))
+    return Weighed(int(truth.size), guessed, right, correct)
 
 
 def choose_target(evidence: Array, delta: float, error: float, held: Held | None = None) -> float:

@@ -1,4 +1,4 @@
-"""``divulge canaries``: plan coins or secrets before training, audit the scores after it."""
+"""``divulge canaries``: plan or rehearse before training, audit the scores after it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from divulge.cli import failures, opening, options, output, parsing
+from divulge.cli import canary_rehearsal, failures, opening, options, output, parsing, planned
 
 PLAN_EXAMPLE = (
     "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count 200 "
@@ -165,7 +165,6 @@ def plan_command(
 
     The plan holds the truths: keep it secret from whoever scores or attacks the model.
     """
-    from divulge.data.tables import file_sha256
     from divulge.games.canaries import play as game
     from divulge.report import progress
 
@@ -210,19 +209,7 @@ def plan_command(
         game.write_plan(
             made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
         )
-    if isinstance(made, game.LineUpPlan):
-        output.say(f"{len(made)} canaries, each with one of {made.candidates} candidates.")
-        output.say(f"Train on {records}. Afterwards score every row of {canaries}, by 'version'.")
-    else:
-        output.say(
-            f"{len(made)} canaries ({made.strategy}), {sum(made.included)} of them included."
-        )
-        given = "Insert the gradients of" if made.details.get("parameters") else "Train on"
-        output.say(f"{given} {records}. Afterwards score every canary, by {made.key!r}.")
-    output.say(
-        f"{plan} holds the truths: keep it, and the seed, secret from whoever computes the scores."
-    )
-    output.say(f"sha256 of {plan.name}: {file_sha256(plan)}")
+    planned.say(made, plan, records, canaries)
 
 
 def _numbers(text: str) -> float | list[float]:
@@ -351,4 +338,5 @@ def audit_command(
 
 
 parsing.add(app, "plan", plan_command, PLAN_EXAMPLE)
+parsing.add(app, "rehearse", canary_rehearsal.command, canary_rehearsal.EXAMPLE)
 parsing.add(app, "audit", audit_command, AUDIT_EXAMPLE)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from divulge.data import tables
 from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import callables, code
@@ -40,6 +41,30 @@ class Labels:
     def values(self) -> npt.NDArray[Any]:
         """The classes by their names, one per record."""
         return np.asarray(self.classes)[self.codes]
+
+
+def labelled(records: Frame, label: str, classes: tuple[Any, ...] | None) -> Labels:
+    """The classes as numbers: the model's own where it says them, else those of the column."""
+    column = records[label]
+    require(column.null_count() == 0, f"The label {label!r} has no value in some rows.")
+    values, codes = tables.levels(column)
+    used = np.unique(codes)
+    if classes is None:
+        try:
+            classes = tuple(sorted(values[k] for k in used))
+        except TypeError:
+            raise InputError(f"The label {label!r} has values of several kinds.") from None
+    require(len(classes) >= 2, f"The label {label!r} has one value only.")
+    index = {c: j for j, c in enumerate(classes)}
+    by_word = {str(c): j for c, j in index.items()}
+    found = np.array([index.get(v, by_word.get(str(v), -1)) for v in values], dtype=np.intp)
+    strange = [values[k] for k in used if found[k] < 0]
+    require(
+        not strange,
+        f"The label {label!r} has a class that the model does not know: {strange[:1]}. It knows "
+        f"{', '.join(map(repr, classes[:8]))}.",
+    )
+    return Labels(found[codes], tuple(classes))
 
 
 class Trainer(Protocol):

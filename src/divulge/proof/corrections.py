@@ -52,9 +52,11 @@ class Proof:
     """What the verdict rests on comes first."""
     bet: betting.BettingResult | None
     counts: Counts | None
-    """Guesses among the balanced trials."""
+    """Guesses among the balanced trials; of a named headline its own, None if it is a bet."""
     kept: Places = field(repr=False)
     """Trials that balancing kept."""
+    ranked: Ranked | None = field(default=None, repr=False)
+    """Their evidence, where a headline was named that may be tested on it."""
     smaller: tuple[Bound, ...] = field(default=(), repr=False)
     """Bounds from counts at the error that each of several draws has."""
 
@@ -72,7 +74,7 @@ def correct(
     uniforms = rng.random(prepared.truth.size)
     kept = _thinned(prepared, prepared.log_odds, uniforms)
     counts: Counts | None = None
-    placed, unaware = None, None
+    placed, unaware, known = None, None, None
     if {"none", "composition"} & set(corrections):
         unaware = _unaware(prepared, half, uniforms, deltas)
         if "none" in corrections:
@@ -95,13 +97,14 @@ def correct(
         )
         counts = count(prepared, ranked, rng)
         bounds += _from_counts(prepared, counts, deltas, half)
+        known = ranked if rule.headline is not None and not same else None
         del ranked
     del unaware, uniforms  # a bet needs neither
     if "prior" in corrections:
         placed = bet(prepared, half, rng, progress, goal)
         bounds.append(from_bet(prepared, placed, half))
     bounds.sort(key=lambda b: not b.headline)
-    return Proof(prepared, tuple(bounds), placed, counts, kept)
+    return Proof(prepared, tuple(bounds), placed, counts, kept, known)
 
 
 def _thinned(prepared: Prepared, log_odds: Array, uniforms: Array) -> Places:
@@ -113,7 +116,7 @@ def _thinned(prepared: Prepared, log_odds: Array, uniforms: Array) -> Places:
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class Ranked:
     """Counted trials with their evidence, and how many of them are to be guessed."""
 
     tail: Places
@@ -138,15 +141,20 @@ def rank(
     deltas: Sequence[float],
     *,
     trimmed: bool,
-) -> _Ranked | None:
+) -> Ranked | None:
     """Learn the evidence on the kept learned trials; None if none of the counted is kept."""
     head, tail = split(prepared, kept, trimmed=trimmed)
     if tail.size == 0:
         return None
     fair = np.broadcast_to(np.float64(0.0), score.shape)
     evidence = _evidence(score, prepared.truth, fair, head, tail)
-    guesses = guessing.choose_guesses(_surest_first(evidence), error=error, deltas=deltas)
-    return _Ranked(tail, evidence, guesses)
+    return numbered(Ranked(tail, evidence, 0), error, deltas)
+
+
+def numbered(ranked: Ranked, error: float, deltas: Sequence[float]) -> Ranked:
+    """The same evidence with the number of guesses for this error and these deltas."""
+    surest = _surest_first(ranked.evidence)
+    return replace(ranked, guesses=guessing.choose_guesses(surest, error=error, deltas=deltas))
 
 
 def _surest_first(evidence: Array) -> Array:
@@ -156,7 +164,7 @@ def _surest_first(evidence: Array) -> Array:
     return accuracy[::-1]
 
 
-def count(prepared: Prepared, ranked: _Ranked | None, rng: np.random.Generator) -> Counts:
+def count(prepared: Prepared, ranked: Ranked | None, rng: np.random.Generator) -> Counts:
     """Guess where the evidence is strongest, and count."""
     if ranked is None:
         return Counts(1, 0, 0)
@@ -179,7 +187,7 @@ def _evidence(
 
 def _unaware(
     prepared: Prepared, error: float, uniforms: Array, deltas: Sequence[float]
-) -> _Ranked | None:
+) -> Ranked | None:
     """Guesses that ignore x: fair coins by thinning with the coin's own log-odds."""
     coin = np.broadcast_to(np.float64(prepared.coin), prepared.truth.shape)
     return rank(

@@ -5,7 +5,8 @@ by the others. So the number of trials is fixed, that many coins are flipped, an
 next record of its pool, in random order and without replacement. Pools come in the order of their
 content (``data/arranged.py``), so that the draw is a function of the seed and the records. The coin
 is loaded by the sizes of the pools, so that both run out at about the same time; its log-odds are
-part of every prior.
+part of every prior. ``experiments/spending_trials.py draw`` tries draws that lose fewer trials and
+pay for it from the error.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Draw:
         )
 
 
-def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
-    """The most coins whose flips exhaust a pool with probability at most DRY."""
+def number_of_trials(members: int, nonmembers: int, coin: float, most: float = DRY) -> int:
+    """The most coins whose flips exhaust a pool with at most this probability."""
 
     def dry(m: int) -> float:
         return float(binom.sf(members, m, coin) + binom.sf(nonmembers, m, 1.0 - coin))
@@ -68,7 +69,7 @@ def number_of_trials(members: int, nonmembers: int, coin: float) -> int:
     low, high = 0, members + nonmembers
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if dry(middle) <= DRY else (low, middle - 1)
+        low, high = (middle, high) if dry(middle) <= most else (low, middle - 1)
     return low
 
 

@@ -23,12 +23,14 @@ Everything else is stated as ever, each line on its own at its own confidence, a
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from divulge.bounds import guessing, independent, learning, weighted
+from divulge.bounds.betting import BettingResult
+from divulge.bounds.guessing import Counts
 from divulge.proof import corrections, stated
 from divulge.proof.corrections import INDEPENDENT, MOST_LEARNED, Proof
 from divulge.proof.prepared import Prepared
@@ -54,18 +56,31 @@ def with_headline(proof: Proof, rule: Rule, rng: np.random.Generator) -> Proof:
     """The proof with the named bound as its only headline, in place of its like."""
     named = rule.headline
     assert named is not None
-    bound = _bound(proof.prepared, proof.kept, named, rule.error, rng)
+    test = _test(proof, named, rule.error, rng)
+    bound = test.bound
     others = tuple(replace(b, headline=False) for b in proof.bounds if _key(b) != _key(bound))
-    return replace(proof, bounds=(bound, *others))
+    placed = proof.bet
+    if test.bet is not None:  # its wealth is shown; the e-values are for the other line of several
+        placed = replace(test.bet, e_values=None if placed is None else placed.e_values)
+    bounds = (bound, *others)
+    return replace(proof, bounds=bounds, counts=test.counts, bet=placed, ranked=None)
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The named bound, and what it was proved by: guesses or bets."""
+
+    bound: Bound
+    counts: Counts | None = None
+    bet: BettingResult | None = None
 
 
 def _key(bound: Bound) -> tuple[str, float | None, str, str]:
     return bound.parameter, bound.delta, bound.correction, bound.method
 
 
-def _bound(
-    prepared: Prepared, kept: Places, named: Named, error: float, rng: np.random.Generator
-) -> Bound:
+def _test(proof: Proof, named: Named, error: float, rng: np.random.Generator) -> _Test:
+    prepared, kept = proof.prepared, proof.kept
     words: tuple[str, ...] = (INDEPENDENT, prepared.assumption)
     delta = named.delta
 
@@ -76,19 +91,26 @@ def _bound(
     less = prepared.allowance_mu if named.parameter == "mu" else prepared.allowance
     if named.independent:
         words = (*words, independent.ASSUMPTION)
-        bound = counted(_alone(prepared, kept, delta, error), less)
+        value, counts = _alone(prepared, kept, delta, error)
         theorem = ALONE_THEOREMS[named.parameter]
-        return replace(bound, method=ALONE, theorem=theorem, standing="estimated")
+        bound = replace(counted(value, less), method=ALONE, theorem=theorem, standing="estimated")
+        return _Test(bound, counts)
     if delta is not None and _weighs(prepared, delta):
-        bound = counted(_weighted(prepared, kept, delta, error), less)
-        return replace(bound, method=WEIGHTED, theorem=WEIGHTED_THEOREM)
+        value, counts = _weighted(prepared, kept, delta, error)
+        bound = replace(counted(value, less), method=WEIGHTED, theorem=WEIGHTED_THEOREM)
+        return _Test(bound, counts)
     if delta == 0.0 and not (prepared.only_coin and _kept(prepared) >= 0.5):
         placed = corrections.bet(prepared, error, rng)
-        return replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
+        bound = replace(corrections.from_bet(prepared, placed, error), method=WHOLE_BET)
+        return _Test(bound, bet=placed)
     deltas = () if delta is None else (delta,)
-    ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
+    ranked = proof.ranked  # learned already, for another error
+    if ranked is None:
+        ranked = corrections.rank(prepared, kept, prepared.score, error, deltas, trimmed=True)
+    else:
+        ranked = corrections.numbered(ranked, error, deltas)
     counts = corrections.count(prepared, ranked, rng)
-    return counted(guessing.Target(delta).bound(counts, error), less)
+    return _Test(counted(guessing.Target(delta).bound(counts, error), less), counts)
 
 
 def _weighs(prepared: Prepared, delta: float) -> bool:
@@ -128,26 +150,37 @@ class _Learned:
         return out
 
 
-def _weighted(prepared: Prepared, kept: Places, delta: float, error: float) -> float:
+def _weighted(prepared: Prepared, kept: Places, delta: float, error: float) -> tuple[float, Counts]:
     learned = _Learned(prepared, kept)
     if not learned.sound:
-        return 0.0
+        return 0.0, _no_guess(learned)
     evidence = learned.evidence(prepared, learned.tail)
     target = weighted.choose_target(evidence, delta, error, (learned.held, learned.truth))
     weighed = weighted.weigh(evidence, prepared.truth[learned.tail], target)
-    return weighted.epsilon_lower_bound(weighed, delta, error)
+    return weighted.epsilon_lower_bound(weighed, delta, error), _guessed(weighed)
 
 
-def _alone(prepared: Prepared, kept: Places, delta: float | None, error: float) -> float:
+def _guessed(weighed: weighted.Weighed) -> Counts:
+    return Counts(weighed.trials, weighed.guesses, weighed.correct)
+
+
+def _no_guess(learned: _Learned) -> Counts:
+    return Counts(int(learned.tail.size), 0, 0)
+
+
+def _alone(
+    prepared: Prepared, kept: Places, delta: float | None, error: float
+) -> tuple[float, Counts]:
     """Thresholds and shares are chosen on the learned trials; weights may see every score."""
     learned = _Learned(prepared, kept)
     if not learned.sound:
-        return 0.0
+        return 0.0, _no_guess(learned)
     evidence, truth = learned.evidence(prepared, learned.tail), prepared.truth[learned.tail]
     if delta is not None:
         target = weighted.choose_target(evidence, 0.0, error, (learned.held, learned.truth))
         weighed = weighted.weigh(evidence, truth, target)
-        return independent.epsilon_lower_bound(weighed, delta, error)
+        return independent.epsilon_lower_bound(weighed, delta, error), _guessed(weighed)
     threshold, share = independent.choose_threshold(learned.held, learned.tail.size, error)
     right, wrong = independent.count(evidence, truth, threshold)
-    return independent.mu_lower_bound(learned.tail.size, right, wrong, error, share)
+    value = independent.mu_lower_bound(learned.tail.size, right, wrong, error, share)
+    return value, Counts(learned.tail.size, right + wrong, right)

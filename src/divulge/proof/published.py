@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from divulge.bounds import guessing, learning, repeated
+from divulge.bounds import choice, guessing, learning, repeated
 from divulge.bounds.guessing import Counts
 from divulge.bounds.pairs import count_top, number_to_guess
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
@@ -138,7 +138,7 @@ def _counted(
             assumptions=(INDEPENDENT, assumed, HONEST_GUESSES),
             correction="tau" if allowed else "none",
             headline=headline,
-            standing="proved" if vouched else "estimated",
+            standing=choice.standing(delta) if vouched else "estimated",
         )
         for delta in (None, 0.0, *rule.deltas)
     )

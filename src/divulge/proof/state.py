@@ -305,9 +305,23 @@ def _measurements(
         out["epsilon_tilde"] = epsilon
     if control is not None:
         out["negative_control_epsilon"] = control
+    return out | guesses(proof)
+
+
+def guesses(proof: Proof) -> dict[str, int]:
+    """How many guesses the headline rests on, and how many were right; nothing if it is a bet."""
+    if proof.counts is None:
+        return {}
+    return {"guesses": proof.counts.guesses, "correct_guesses": proof.counts.correct}
+
+
+def tried(proof: Proof) -> dict[str, int]:
+    """Trials that were kept, counted and bet on."""
+    out = {"kept": int(proof.kept.size)}
     if proof.counts is not None:
-        out["guesses"] = proof.counts.guesses
-        out["correct_guesses"] = proof.counts.correct
+        out["counted"] = proof.counts.trials
+    if proof.bet is not None:
+        out["revealed"] = proof.bet.trials
     return out
 
 
@@ -322,10 +336,4 @@ def _trials(context: Context, proof: Proof | None) -> dict[str, Any]:
         "features": len(context.features.names),
         **context.counted,
     }
-    if proof is not None:
-        out["kept"] = int(proof.kept.size)
-        if proof.counts is not None:
-            out["counted"] = proof.counts.trials
-        if proof.bet is not None:
-            out["revealed"] = proof.bet.trials
-    return out
+    return out if proof is None else out | tried(proof)

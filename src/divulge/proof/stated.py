@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from divulge.bounds import guessing
+from divulge.bounds import choice, guessing
 from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.proof.prepared import KNOWN
@@ -52,10 +52,10 @@ def bound(
         assumptions=(*assumptions, HONEST_GUESSES),
         correction=correction,
         headline=headline,
-        standing=standing(assumptions),
+        standing=standing(assumptions, choice.standing(delta)),
     )
 
 
-def standing(assumptions: tuple[str, ...]) -> str:
-    """Proved under propensities that the user vouches for; fitted ones, and none, are estimates."""
-    return "proved" if KNOWN in assumptions else "estimated"
+def standing(assumptions: tuple[str, ...], most: str = "proved") -> str:
+    """At most this, if the user vouches for propensities; fitted ones, and none, are estimates."""
+    return most if KNOWN in assumptions else "estimated"

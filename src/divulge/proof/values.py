@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from divulge.bounds import direct, forecasting, repeated
+from divulge.bounds import choice, direct, forecasting, repeated
 from divulge.bounds.betting import BettingResult
 from divulge.bounds.guessing import Counts
 from divulge.bounds.pairs import Pairing, count_top, number_to_guess, share_to_guess
@@ -224,7 +224,6 @@ def stated(proof: ValueProof) -> tuple[Bound, ...]:
     rule, priors = proof.rule, proof.priors
     exact = priors.assumption == EXACT
     words = (INDEPENDENT, priors.assumption)
-    standing = "proved" if exact else "estimated"
     bounds = [
         Bound(
             parameter="epsilon",
@@ -236,7 +235,7 @@ def stated(proof: ValueProof) -> tuple[Bound, ...]:
             assumptions=words,
             correction="none" if exact else "prior",
             headline=True,
-            standing=standing,
+            standing="proved" if exact else "estimated",
         )
     ]
     found: dict[float | None, float] = {None: priors.proved_mu(proof.count_bound(None))}
@@ -252,7 +251,7 @@ def stated(proof: ValueProof) -> tuple[Bound, ...]:
             assumptions=(*words, HONEST_GUESSES),
             correction="none" if exact else "balanced",
             headline=True,
-            standing=standing,
+            standing=choice.standing(delta) if exact else "estimated",
         )
         for delta, value in found.items()
     ]

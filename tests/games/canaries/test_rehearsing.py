@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from divulge import canaries
+from divulge import Source, canaries
 from divulge.errors import InputError
 
 if importlib.util.find_spec("torch") is None:
@@ -80,3 +80,59 @@ def test_what_is_wrong_is_said(words, message):
     loss = torch.nn.functional.cross_entropy
     with pytest.raises(InputError, match=message):
         canaries.rehearse(model, loss, tensors, **{"count": 40, "seed": 0, **RUN, **words})
+
+
+def network(seed):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(12, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+
+
+def table():
+    _, (x, y), odd = given()
+    words = np.where(y.numpy() > 0, "yes", "no")
+    return {**{f"x_{j}": x[:, j].numpy() for j in range(12)}, "y": words}, odd
+
+
+WORDS = {"features": "x_*", "label": "y", "count": 40, "seed": 1}
+
+
+def test_from_a_table_the_same_records_stand_out():
+    data, odd = table()
+    made = canaries.rehearse_table(data, model=network, **WORDS, **RUN)
+    assert np.isin(odd, made.rows).mean() > 0.6
+    assert made.details["rehearsal"]["model"] == "network"
+    assert made.ids == canaries.rehearse_table(data, model=network, **WORDS, **RUN).ids
+    other = canaries.plan(data, strategy="random", count=40, seed=1)
+    assert made.included == other.included  # the coins know nothing of the rehearsal
+
+
+def test_a_network_may_end_in_probabilities(monkeypatch, tmp_path):
+    own = "import torch\ndef sure(seed):\n    return torch.nn.Sequential(torch.nn.Linear(12, 2), "
+    (tmp_path / "surely.py").write_text(own + "torch.nn.Softmax(dim=1))\n")
+    monkeypatch.chdir(tmp_path)
+    data, odd = table()
+    model = Source("surely:sure", outputs="probabilities")
+    made = canaries.rehearse_table(data, model=model, **WORDS, **RUN)
+    assert np.isin(odd, made.rows).mean() > 0.6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"model": lambda seed: "a word"}, "returned str, which is no torch module"),
+        ({"model": 3}, "A int has no gradients"),
+        ({"model": lambda seed: torch.nn.Linear(3, 2)}, "cannot be trained on these records"),
+        ({"model": lambda seed: 1 / 0}, "failed to make a model: ZeroDivisionError"),
+        ({"model": "nowhere.onnx"}, "There is no file|has no gradients"),
+        ({"label": "z"}, "'z'"),
+        ({"features": "y"}, "also among the features"),
+        ({"features": ()}, "Name the feature columns"),
+        ({"seed": -1}, "seed must be a whole number"),
+        ({"count": 301}, "between 20 and the 300"),
+        ({"rate": 2.0}, "rate"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(words, message):
+    data, _ = table()
+    with pytest.raises(InputError, match=message):
+        canaries.rehearse_table(data, **{"model": network, **WORDS, **RUN, **words})

@@ -11,7 +11,7 @@ from divulge.data import content, tables
 from divulge.data.arranged import Rows, order_of
 from divulge.data.given import look_at
 from divulge.data.tables import Frame
-from divulge.errors import InputError, require, require_choice, require_probability
+from divulge.errors import require, require_choice, require_probability
 from divulge.exposure.records import read_records
 from divulge.exposure.selection import (
     MAHALANOBIS,
@@ -26,6 +26,15 @@ from divulge.games.canaries.planning import DATA, LEAST, ROW, Name, Plan, names_
 from divulge.games.public import check_words
 from divulge.types import Array
 from divulge.work.threads import single
+
+
+def require_count(count: int, records: int) -> None:
+    """InputError unless so many of the records can be canaries."""
+    require(
+        LEAST <= count <= records,
+        f"The number of canaries must lie between {LEAST} and the {records} records of the data. "
+        f"Found {count}.",
+    )
 
 
 @single
@@ -71,11 +80,7 @@ def choose(
     mean_of = len(frame) if averaged is None else averaged
     require(0.0 < mean_of < np.inf, f"averaged must be above 0. Found {averaged!r}.")
     ids = ids_of(frame, id)
-    if not LEAST <= count <= len(frame):
-        raise InputError(
-            f"The number of canaries must lie between {LEAST} and the {len(frame)} records of the "
-            f"data. Found {count}."
-        )
+    require_count(count, len(frame))
     require(
         not (len(gradients) > 0 and reference is not None),
         "Gradients are measured from each other: give --gradients or --reference, not both.",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from divulge.bounds import independent
+from divulge.bounds import choice, independent
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import content, tables
 from divulge.data.given import read_table
@@ -246,7 +246,6 @@ def audit_trials(
     fair = probability == 0.5
     bounds = tuple(_stated(b, fair) for b in proof.bounds)
     assert proof.bet is not None
-    assert proof.counts is not None
     raw, both = proof.prepared.raw, np.unique(truth).size == 2
     return Result(
         game="canaries",
@@ -257,15 +256,12 @@ def audit_trials(
             "tpr_at_fpr": {f"{r:g}": measures.tpr_at(raw, truth, r) for r in measures.FPRS}
             if both
             else {},
-            "guesses": proof.counts.guesses,
-            "correct_guesses": proof.counts.correct,
+            **state.guesses(proof),
         },
         trials={
             "members": int((truth > 0.0).sum()),
             "nonmembers": int((truth < 0.0).sum()),
-            "kept": int(proof.kept.size),
-            "counted": proof.counts.trials,
-            "revealed": proof.bet.trials,
+            **state.tried(proof),
         },
         diagnostics=Diagnostics(
             roc=measures.roc(raw, truth, bounds) if both else None, wealth=state.wealth(proof.bet)
@@ -289,7 +285,7 @@ def _stated(bound: Bound, fair: bool) -> Bound:
         assumptions=assumptions,
         theorem=theorem,
         correction=correction,
-        standing="estimated" if alone else "proved",  # the coins are fair by design
+        standing="estimated" if alone else choice.standing(bound.delta),  # the coins are by design
     )
 
 

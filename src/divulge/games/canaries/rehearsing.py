@@ -1,4 +1,4 @@
-"""From a torch network and its records to a written plan: rehearse, rank, choose, flip, write."""
+"""From a torch network and its records to a plan: rehearse, rank, choose, flip, write."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from divulge.exposure.selection import MAHALANOBIS, NORM
 from divulge.games.canaries import choosing, coins
 from divulge.games.canaries.planning import Plan
 from divulge.games.canaries.play import write_plan
+from divulge.games.public import check_words
+from divulge.models.trainable import trainable
+from divulge.models.trainers import labelled
 from divulge.work.threads import single
 
 
@@ -65,6 +68,7 @@ def rehearse(
         f"The data must have a row for each of the {len(tensors[1])} records, in their order. "
         f"Found {len(frame)}.",
     )
+    choosing.require_count(count, len(frame))
     known = GradientSteps(rate, rate * len(frame), clip, noise_multiplier)
     setting = Rehearsal(known, learning_rate, steps, times, columns)
     used = coins.secret_seed() if seed is None else seed
@@ -99,3 +103,65 @@ def rehearse(
     )
     assert isinstance(written, Plan)
     return written
+
+
+def rehearse_table(
+    data: Any,
+    *,
+    features: str | Sequence[str],
+    label: str,
+    id: str | None = None,
+    model: Any,
+    count: int = 1000,
+    strategy: str = MAHALANOBIS,
+    parameters: Sequence[str] = (),
+    columns: int = COLUMNS,
+    probability: float = 0.5,
+    clip: float,
+    noise_multiplier: float,
+    rate: float,
+    learning_rate: float,
+    steps: int = 100,
+    times: int = TIMES,
+    seed: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Plan:
+    """The same from a table: its ``features`` are what the network reads, ``label`` its classes.
+
+    ``model`` is code that makes a fresh torch network from a seed (``module:name`` or a callable),
+    or a Source of weights with their class; the loss is the cross-entropy. All else as in
+    ``rehearse``.
+    """
+    if seed is not None:
+        check_words({"seed": seed})
+    frame = tables.read(data)
+    names = tables.expand(frame, [features] if isinstance(features, str) else features, "the data")
+    require(len(names) > 0, "Name the feature columns that the network reads.")
+    tables.require_columns(frame, [label], "the data")
+    require(label not in names, f"The label {label!r} is also among the features.")
+    used = coins.secret_seed() if seed is None else seed
+    start = int.from_bytes(coins.mix(used, "network")[:4], "big") >> 1
+    network = trainable(model, start)
+    tensors = network.tensors(frame.select(*names), labelled(frame, label, None))
+    made = rehearse(
+        network.module,
+        network.loss,
+        tensors,
+        data,
+        clip=clip,
+        noise_multiplier=noise_multiplier,
+        rate=rate,
+        learning_rate=learning_rate,
+        steps=steps,
+        times=times,
+        parameters=list(parameters) or None,
+        columns=columns,
+        id=id,
+        count=count,
+        strategy=strategy,
+        probability=probability,
+        seed=used,
+        progress=progress,
+    )
+    told = {**made.details["rehearsal"], "model": network.name}
+    return replace(made, details={**made.details, "rehearsal": told})

@@ -31,7 +31,7 @@ def equal_weights(trials: int, guesses: int, correct: int) -> weighted.Weighed:
     """Guesses of one weight: a count."""
     guessed = np.zeros(weighted.LEVELS + 1, dtype=np.int64)
     guessed[[0, -1]] = trials - guesses, guesses
-    return weighted.Weighed(trials, guessed, weighted.LEVELS * correct)
+    return weighted.Weighed(trials, guessed, weighted.LEVELS * correct, correct)
 
 
 def _bound(m: int, r: int, c: int, delta: float, error: float) -> float:

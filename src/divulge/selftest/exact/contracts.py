@@ -142,22 +142,21 @@ def deducted(error: float) -> list[float]:
     return out
 
 
-def _prepared(allowance: float) -> Prepared:
+def _prepared(allowance: float, n: int = 400, coin: float = 0.0) -> Prepared:
     """Trials of a plain leak, of which an allowance is to be deducted."""
     rng = np.random.default_rng(7)
-    n = 400
-    truth = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    truth = np.where(rng.random(n) < expit(coin), 1.0, -1.0)
     score = truth + 0.6 * rng.standard_normal(n)
     return Prepared(
         truth=truth,
         raw=score,
         score=score,
-        log_odds=np.zeros(n),
-        coin=0.0,
+        log_odds=np.full(n, coin),
+        coin=coin,
         order=rng.permutation(n),
-        learned=100,
+        learned=n // 4,
         bet_score=score,
-        bet_log_odds=np.zeros(n),
+        bet_log_odds=np.full(n, coin),
         allowance=allowance,
         allowance_mu=allowance,
         only_coin=True,
@@ -178,6 +177,30 @@ def named_headline(error: float) -> list[float]:
             out.append(sum(1.0 - b.confidence for b in stated) / error)
             found.append(stated[0].value)
         out.append((found[1] + 0.25) / found[0])
+    return out
+
+
+def few_headline(error: float) -> list[float]:
+    """On few trials, or of a loaded coin, a named bound is what its own counts or bets prove.
+
+    Where there is too little to learn weights from, the binomial tail, the recursion and the bet
+    stand in, each at the whole error and no more, on counted trials that balancing kept.
+    """
+    out = []
+    for name in ("epsilon", "epsilon@1e-5"):
+        for n, coin in ((80, 0.0), (400, 3.0)):
+            prepared = _prepared(0.0, n, coin)
+            rule = Rule((1e-5,), error, ("balanced", "prior"), headline=Named.of(name))
+            rng = np.random.default_rng(8)
+            headed = with_headline(corrections.correct(prepared, rule, rng), rule, rng)
+            bound, bet, counts = headed.bounds[0], headed.bet, headed.counts
+            if counts is None:
+                assert bet is not None
+                out += [bet.error / error, bound.value / bet.epsilon]
+            else:
+                counted = int(np.isin(headed.kept, prepared.tail).sum())
+                proved = guessing.Target(bound.delta).bound(counts, error)
+                out += [bound.value / proved, counts.trials / counted]
     return out
 
 
@@ -284,6 +307,7 @@ def cases() -> Iterator[Check]:
         ("composition, overlap", "known shift", overlap, "share outside", 0.0),
         ("headline of an audit", "gaussian", headline, "stated over computed", 1.0),
         ("headline that was named", "gaussian", named_headline, "stated over computed", 1.0),
+        ("headline of few trials", "gaussian", few_headline, "stated over computed", 1.0),
         ("price of choosing", "every delta", price, "errors over the stated one", 1.0),
         ("curves", "closed forms", reach, "stated over exact", 1.0),
         ("bootstrap of the propensities", "values too high", resampled, "lower end", 0.0),
