@@ -24,7 +24,7 @@ LEVELS = (
     ("attacks", "generators", "mechanisms", "posterior", "shift"),
     ("crosschecks", "drawn", "proof"),
     ("games",),
-    ("audits", "demo", "selftest"),
+    ("audits", "demo", "integrations", "selftest"),
     ("report",),
     ("cli",),
     ("__main__",),

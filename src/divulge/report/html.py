@@ -181,6 +181,19 @@ def _sections(
     return out, specifications
 
 
+def drawings(result: Result) -> dict[str, Any]:
+    """The charts that the report of this result draws, by name."""
+    require_charts()
+    diagnostics = result.diagnostics
+    found = {
+        panel.name: panel.draw(diagnostics)
+        for section in presentation(result.game).sections
+        if getattr(diagnostics, section.key) is not None
+        for panel in section.panels
+    }
+    return {name: drawing for name, drawing in found.items() if drawing is not None}
+
+
 def _checks(diagnostics: Diagnostics, shown: Presentation, drawn: set[str]) -> list[dict[str, Any]]:
     """The diagnostics without a chart, those we know first, each as a table."""
     held = diagnostics.to_json()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
 from divulge.data.writing import write_text
-from divulge.errors import InputError
+from divulge.errors import InputError, MissingExtra
 from divulge.result.diagnostics import Diagnostics, Measurements, TrialsRecord
 from divulge.result.form import (
     AtMost,
@@ -159,6 +159,40 @@ class Result:
         """Read a JSON file written by save or ``--out``."""
         return cls.from_json(strict_json.load(path), os.fspath(path))
 
+    def report(self, path: str | os.PathLike[str], claim: str | None = None) -> None:
+        """Write the HTML report, whole or not at all; ``claim`` as in ``divulge.check``."""
+        from divulge.claims import Claim, described
+        from divulge.report import html
+
+        html.write(self, path, described(self, Claim.parse(claim)) if claim else None)
+
+    def card(self) -> str:
+        """A section for a model card, in Markdown."""
+        from divulge.report.card import section
+
+        return section(self)
+
+    def plot(self, name: str | None = None) -> Any:
+        """One of the report's charts as an Altair chart: the first, or the one of that name."""
+        from divulge.report.html import drawings
+
+        found = drawings(self)
+        if not found or (name is not None and name not in found):
+            known = ", ".join(found) or "none"
+            raise InputError(f"This result has no chart {name or ''!r}. Charts: {known}.")
+        return found[name] if name is not None else next(iter(found.values()))
+
+    def to_frame(self) -> Any:
+        """The bounds as a pandas table, one row each, the headline ones first."""
+        import pyarrow as pa
+
+        rows = sorted(self.bounds, key=lambda b: not b.headline)
+        table = pa.table({key: [getattr(b, key) for b in rows] for key in _TABULATED})
+        try:
+            return table.to_pandas()
+        except ImportError:
+            raise MissingExtra("pandas", "tables") from None
+
     def __str__(self) -> str:
         from divulge.report import terminal
 
@@ -181,6 +215,9 @@ _PARTS: Mapping[str, Any] = {
 }
 """What a result holds beside its schema and game, and the form of each."""
 _NEEDED = ("game", "verdict", "bounds")
+_TABULATED = (
+    *("parameter", "delta", "value", "confidence", "headline", "standing", "correction", "method"),
+)
 
 
 def json_schema() -> dict[str, Any]:

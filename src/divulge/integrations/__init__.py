@@ -1,0 +1,1 @@
+"""divulge within other tools: pytest, scikit-learn."""
