@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from types import ModuleType
 
 import typer
 
@@ -32,7 +34,7 @@ app = typer.Typer(
     name="divulge",
     help="How much does a trained model give away about its training records?",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 
@@ -59,19 +61,23 @@ def _root(
     """
 
 
-_AROUND = {
-    "run": run_file,
-    "demo": demo,
-    "attacks": attacks,
+_START = {"audit": audit, "demo": demo, "run": run_file}
+_PREPARE = {"score": score, "shadows": shadows, "attacks": attacks}
+_CHECK = {
     "check": check,
     "compare": compare,
     "report": report,
-    "schema": schema,
     "bound": bound,
     "selftest": selftest,
+    "schema": schema,
     "doctor": doctor,
 }
-"""Commands that are not games and come after them."""
+START, GAMES, PREPARE, CHECK = "Start here", "Audit", "Prepare", "Check"
+
+
+def _add(commands: Mapping[str, ModuleType], panel: str) -> None:
+    for name, module in commands.items():
+        parsing.add(app, name, failures.guarded(module.command), module.EXAMPLE, panel)
 
 
 def _add_games() -> None:
@@ -83,17 +89,16 @@ def _add_games() -> None:
             output.say(f"divulge: {problem}", err=True)
             continue
         if isinstance(found, typer.Typer):
-            app.add_typer(found, name=game.name)
+            app.add_typer(found, name=game.name, rich_help_panel=GAMES)
         elif found is not None:
             example = getattr(sys.modules[found.__module__], "EXAMPLE", "")
-            parsing.add(app, game.name, failures.guarded(found), example)
+            parsing.add(app, game.name, failures.guarded(found), example, GAMES)
 
 
-for _name, _module in {"audit": audit, "score": score, "shadows": shadows}.items():
-    parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
+_add(_START, START)
 _add_games()
-for _name, _module in _AROUND.items():
-    parsing.add(app, _name, failures.guarded(_module.command), _module.EXAMPLE)
+_add(_PREPARE, PREPARE)
+_add(_CHECK, CHECK)
 
 
 def main() -> None:
@@ -101,6 +106,8 @@ def main() -> None:
     words, debug = failures.wanted(sys.argv[1:])
     try:
         code = app(args=words, prog_name="divulge", standalone_mode=False)
+    except SystemExit as done:  # completion of a shell ends so
+        code = done.code
     except BaseException as error:
         code = failures.stop(error, debug=debug)
     sys.exit(code)

@@ -27,6 +27,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, words)
 
 
-def add(app: typer.Typer, name: str, command: Any, example: str) -> None:
+def add(app: typer.Typer, name: str, command: Any, example: str, panel: str | None = None) -> None:
     """Give a command to the application, with an example that its help ends with."""
-    app.command(name, cls=Command, epilog=f"Example: {example}" if example else None)(command)
+    epilog = f"Example: {example}" if example else None
+    app.command(name, cls=Command, epilog=epilog, rich_help_panel=panel)(command)

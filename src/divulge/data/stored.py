@@ -1,6 +1,7 @@
 """How is a table larger than memory read? In batches, the columns that are needed, from disk.
 
-A Parquet or CSV file, or a folder of Parquet files (also in hive partitions, ``member=1/...``).
+A Parquet or CSV file, a folder of Parquet files (also in hive partitions, ``member=1/...``), or an
+array of NumPy's, which is read whole.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from divulge.data import budgets, dialect, parquet
+from divulge.data import arrays, budgets, dialect, parquet
 from divulge.errors import InputError, require
 
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".tsv", ".txt")
+NUMPY = (".npy",)
 BATCH = 1 << 18
 """Rows read at once."""
 BLOCK = 1 << 26
@@ -78,6 +80,8 @@ def open_table(path: Path) -> Stored:
         if kind in PARQUET:
             plain, dataset = (_parquet(path, files, text) for text in ([], parquet.texts(files)))
             found = Stored(path, dataset, tuple(files), plain.schema)
+        elif kind in NUMPY:
+            found = Stored(path, arrays.table(path))
         else:
             found = Stored(path, _csv(path, dialect.of_file(path)))
         names = found.columns
@@ -109,8 +113,10 @@ def files_of(path: Path) -> list[Path]:
     if not os.path.isdir(path):  # which, unlike path.is_dir(), takes any name
         budgets.require_file(path)
         kind = path.suffix.lower()
-        if kind not in PARQUET + CSV:
-            raise InputError(f"{path} is neither Parquet nor CSV: its name ends in {kind!r}.")
+        if kind not in PARQUET + CSV + NUMPY:
+            raise InputError(
+                f"{path} is neither Parquet nor CSV nor .npy: its name ends in {kind!r}."
+            )
         return [path]
     found = sorted(
         f

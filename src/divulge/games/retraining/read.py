@@ -56,6 +56,7 @@ def read_counts(
         frame = tables.read(dict(zip(COLUMNS, check_error_counts(table).T, strict=True)))
     else:
         frame = tables.read(table)
+    frame = _counted(frame)
     names = [_find(frame, name) for name in COLUMNS]
     inputs = [tables.fingerprint(table, frame, "counts")]
     columns = [tables.numbers(frame, name, "the table") for name in names]
@@ -76,6 +77,38 @@ def read_counts(
     keys = [str(v) for v in frame[group].to_list()]
     pooled, correlation = pool(counts, keys)
     return ErrorCounts(counts, pooled, len(pooled), correlation, tuple(names)), inputs
+
+
+_RATES = {
+    "false_positives": ("negatives", ("fpr", "falsepositiverate", "typeirate", "alpha")),
+    "false_negatives": ("positives", ("fnr", "falsenegativerate", "typeiirate", "beta")),
+}
+"""Rates of errors, and the totals that make counts of them."""
+
+
+def _counted(frame: tables.Frame) -> tables.Frame:
+    """A table with rates and their totals as one of counts; any other as it is."""
+    plain = {re.sub(r"[^a-z0-9]", "", c.lower()): c for c in frame.columns}
+    made: dict[str, Array] = {}
+    for name, (total, words) in _RATES.items():
+        rate = next((plain[word] for word in words if word in plain), None)
+        of = near(frame.columns, total)
+        if near(frame.columns, name) is not None or rate is None or of is None:
+            continue
+        n = tables.numbers(frame, of, "the table")
+        counts = tables.numbers(frame, rate, "the table") * n
+        whole = np.round(counts)
+        off = np.flatnonzero(np.abs(counts - whole) > 1e-3 * np.maximum(1.0, whole))
+        require(
+            off.size == 0,
+            f"Column {rate!r} times {of!r} must be a whole number of errors"
+            + (f". Found {counts[off[0]]:g} in row {int(off[0])}." if off.size else "."),
+        )
+        made[name] = whole
+    if not made:
+        return frame
+    columns = {c: frame[c].to_arrow() for c in frame.columns}
+    return tables.read({**columns, **made})
 
 
 def near(columns: Sequence[str], name: str) -> str | None:
