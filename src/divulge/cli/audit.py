@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from divulge.cli import opening, options, output
+from divulge.text import masking
 
 EXAMPLE = "divulge audit --members train.csv --nonmembers test.csv --model model.skops"
 
@@ -102,7 +103,10 @@ def command(
     for sentence in told(choice):
         output.say(sentence, err=True)
     if not choice.score_first:
-        output.say(f"The same as: {shlex.join(as_options(choice))}", err=True)
+        opened = [w for one in trust or () for w in ("--trust", one)]
+        opened += [w for one in with_ or () for w in ("--with", masking.shown(one))]
+        opened += ["--allow-pickle"] if allow_pickle else []
+        output.say(f"The same as: {shlex.join([*as_options(choice), *opened])}", err=True)
     if explain:
         return
     with progress.stages() as advance:
