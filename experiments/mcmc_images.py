@@ -1,6 +1,7 @@
 """Section 4.2 of MCMC-DP-Est (003) at its size: 999 images, 128 units, 200 epochs, 100 models.
 
     python experiments/mcmc_images.py [--quick] [--bases 20] [--models 100] [--minutes 25]
+                                      [--records 999] [--units 128] [--epochs 200] [--batch 100]
                                       [--losses out/mcmc_images_losses.csv] [--fashion DIR]
 
 A challenge base is 999 images of two classes of Fashion-MNIST and one more of the same two; the
@@ -293,13 +294,18 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="2 bases, 20 models, 16 units")
     parser.add_argument("--bases", type=int, default=20)
     parser.add_argument("--models", type=int, default=100, help="models per side, base and start")
+    parser.add_argument("--records", type=int, default=Size.records)
+    parser.add_argument("--units", type=int, default=Size.units)
+    parser.add_argument("--epochs", type=int, default=Size.epochs)
+    parser.add_argument("--batch", type=int, default=Size.batch)
     parser.add_argument("--minutes", type=float, default=1e9, help="of computing, then stop")
     parser.add_argument("--losses", type=Path, help="a file of losses: train nothing")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fashion", type=Path, default=Path("out/fashion-mnist"))
     parser.add_argument("--out", type=Path, default=Path("out"))
     args = parser.parse_args(words)
-    size, grid, begun = Size(), {}, time.process_time()
+    size, grid = Size(args.records, args.units, args.epochs, args.batch), {}
+    begun = time.process_time()
     if args.quick:
         args.bases, args.models = min(args.bases, 2), min(args.models, 20)
         size, grid = Size(99, 16, 20, 20), {"taus": 4, "correlations": 4}

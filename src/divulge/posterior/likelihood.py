@@ -67,6 +67,8 @@ class Gains:
 
     def pairs(self, k: Index, j: Index) -> Array:
         """The log-likelihood of all counts at eps = e[k], s eps = e[j], for j <= k."""
+        from divulge.posterior import compiled
+
         e, u = self.mesh.e[k], self.mesh.e[j]
         s = np.divide(u, e, out=np.ones_like(u), where=e > 0.0)
         diagonal = np.flatnonzero(j == k)
@@ -75,21 +77,15 @@ class Gains:
             log_rest = np.log1p(-s)
         area = log_area(e, u, s, self.delta)
         slope = log_area_slope(e[diagonal], self.delta)
-        total = np.zeros(k.size)
-        for i in range(self.left.shape[0]):
-            gain = log_difference(self.left[i], self.right[i], k, j)
-            if basis is not None and self.ring is not None:
-                mean = np.einsum("mp,mp->p", basis, self.ring[i, j].T)
-                gain = np.logaddexp(gain, mean + log_rest)
-            with np.errstate(invalid="ignore"):
-                part = gain - area
-            at = k[diagonal]
-            ray = _log(self.mesh.e[at]) + self.log_g[i, at]
-            if self.ring is not None:
-                ray = np.logaddexp(ray, self.ring[i, at].sum(axis=-1))
-            with np.errstate(invalid="ignore"):
-                part[diagonal] = ray - slope
-            total += part
+        ring = np.zeros((1, 1, 1)) if self.ring is None else self.ring
+        rows = np.zeros((0, k.size)) if basis is None else basis
+        total = compiled.pair_sums(self.left, self.right, ring, rows, log_rest, area, k, j)
+        at = k[diagonal]
+        ray = _log(self.mesh.e[at]) + self.log_g[:, at]
+        if self.ring is not None:
+            ray = np.logaddexp(ray, self.ring[:, at].sum(axis=-1))
+        with np.errstate(invalid="ignore"):
+            total[diagonal] = np.sum(ray - slope, axis=0)
         if self.delta == 0.0:
             origin = np.flatnonzero((k == 0) & (j == 0))
             total[origin] = np.sum(self.log_g[:, 0] - np.log(0.5))
