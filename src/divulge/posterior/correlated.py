@@ -27,11 +27,11 @@ from divulge.errors import require
 from divulge.posterior import fixed as fixed_strengths
 from divulge.posterior import mesh as meshes
 from divulge.posterior.exact import Posterior, log_prior, of_fixed, of_likelihood
-from divulge.posterior.likelihood import Gains, Likelihood, gains, promising, sharpness
+from divulge.posterior.likelihood import Gains, Likelihood, gains, mixed, sharpness
 from divulge.posterior.mesh import Mesh
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.posterior.segments import Segment, gauss_legendre, mirrored
-from divulge.types import Array, Index
+from divulge.types import Array
 
 SIGMA_TAU = 0.01
 MARGINS = ("beta-binomial", "normal")
@@ -222,24 +222,8 @@ def correlated(
         weight = of_e.log_density(mesh.e) + np.log(mesh.step)
         return Correlated(mesh, delta, None, total, _dependence(tau, c, values + weight))
     every = _gains(table, tau, c, mesh, delta, across, margins)
-    prior = log_prior(of_e, of_s)
-
-    def marginal(k: Index, j: Index) -> Array:
-        """Over all (tau, c): one of them alone may put its mass elsewhere."""
-        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
-        return np.asarray(logsumexp(np.stack(parts), axis=0))
-
-    k, j = promising(mesh, marginal, [prior])
-    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
-    matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
-    matrix[k, j] = logsumexp(values, axis=0)
-    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
-    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
-    with np.errstate(divide="ignore"):
-        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
-    weight = prior(mesh.e[k], mesh.e[j]) + step
-    found = Likelihood(mesh, delta, len(table), matrix)
-    return Correlated(mesh, delta, found, None, _dependence(tau, c, values + weight))
+    found, mass = mixed(every, log_share, log_prior(of_e, of_s))
+    return Correlated(mesh, delta, found, None, _dependence(tau, c, mass))
 
 
 def _gains(

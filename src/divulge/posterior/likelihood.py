@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import logsumexp
 
 from divulge.posterior import mesh as meshes
 from divulge.posterior.mesh import Mesh
@@ -209,6 +210,33 @@ def tabulate(
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
     matrix[k, j] = table.pairs(k, j)
     return Likelihood(mesh, delta, len(counts), matrix)
+
+
+def mixed(
+    every: Sequence[Gains], log_share: Array, log_prior: LogPrior
+) -> tuple[Likelihood, Array]:
+    """One likelihood from those at every node of further parameters, and the mass of each node.
+
+    ``log_share`` are the logarithms of the nodes' prior probabilities; the mass has a row per node
+    and a column per pair (eps, s eps) that matters.
+    """
+    mesh = every[0].mesh
+
+    def marginal(k: Index, j: Index) -> Array:
+        """Over all nodes: one of them alone may put its mass elsewhere."""
+        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
+        return np.asarray(logsumexp(np.stack(parts), axis=0))
+
+    k, j = promising(mesh, marginal, [log_prior])
+    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
+    matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
+    matrix[k, j] = logsumexp(values, axis=0)
+    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
+    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
+    with np.errstate(divide="ignore"):
+        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
+    mass = values + log_prior(mesh.e[k], mesh.e[j]) + step
+    return Likelihood(mesh, every[0].delta, len(every[0].left), matrix), mass
 
 
 def promising(
