@@ -35,7 +35,9 @@ DEGREES = (0, 15, 30, 45, 60, 75, 90, 120, 180)
 def at_angle(degrees: float, length: float = LENGTH) -> Array:
     """A record at this angle from the first axis, in the metric of the inverse covariance."""
     turn = np.deg2rad(degrees)
-    return np.asarray(np.linalg.cholesky(MATRIX) @ (length * np.array([np.cos(turn), np.sin(turn)])))
+    return np.asarray(
+        np.linalg.cholesky(MATRIX) @ (length * np.array([np.cos(turn), np.sin(turn)]))
+    )
 
 
 def simulated(record: Array, held: Array, games: int, rng: np.random.Generator) -> float:

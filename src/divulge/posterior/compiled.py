@@ -16,7 +16,7 @@ from scipy.special import log_ndtr as scipy_log_ndtr
 
 from divulge.types import Array
 
-_NEGLIGIBLE = 40.0
+_NEGLIGIBLE = 24.0
 _LOG_2_PI = math.log(2.0 * math.pi)
 _LEFT, _RIGHT, _STEPS = -12.0, 9.0, 512
 _TABLE = scipy_log_ndtr(np.linspace(_LEFT, _RIGHT, int(_STEPS * (_RIGHT - _LEFT)) + 1))

@@ -211,7 +211,7 @@ def correlated(
     # Dense towards both ends, where the posterior of c may be narrow.
     c = np.sin(np.pi * (nodes - 0.5))
     log_c = np.log(weights * np.cos(np.pi * (nodes - 0.5)))
-    across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
+    across = int(np.clip(np.round(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
     shares = [(t, j) for t in range(taus) for j in range(correlations)]
     log_share = np.array([log_tau[t] + log_c[j] for t, j in shares])
     log_share -= logsumexp(log_share)
