@@ -6,8 +6,10 @@
 The file has the columns algorithm, X_fp, N0, Y_fn, N1, one row per challenge base. In its place, a
 folder with the losses that the authors published (dp_attack_*.txt of their repository): the counts
 are then those of Algorithm 5 at a target of 0.1, and the false positives of the test calibrated by
-ranks are printed beside them. The exact posterior is that of the paper's model: correlated counts by the normal approximation of eq. 7,
-delta 0.001, half-normal prior with variance 10, uniform strength, tau with variance 1e-4. With
+ranks are printed beside them.
+
+The exact posterior is that of the paper's model: correlated counts by the normal approximation of
+eq. 7, delta 0.001, half-normal prior with variance 10, uniform strength, tau with variance 1e-4. With
 --chain, Algorithm 6 is run too, with wider proposals than published so that it mixes. A chain that
 starts at a large epsilon does not find a second mode below delta: the mass below 0.1 is shown, and
 the interval of the rest.
@@ -59,7 +61,7 @@ LOSSES = {
 
 
 def read_losses(path: Path) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Losses without and with the record, one pair per challenge base: ``l_0 : (0.1, 0.2, ...)``."""
+    """Losses without and with the record, a pair per challenge base: ``l_0 : (0.1, 0.2, ...)``."""
     text = path.read_text()
     sides = [
         [
@@ -148,7 +150,8 @@ def main() -> None:
     args = parser.parse_args()
     table = Table(title="90% interval of epsilon, delta 0.001")
     for name in (
-        "", "false positives", "paper", "exact, eq. 7", "mass below 0.1", "above 0.1", "off", "beta-binomial at 0",
+        "", "false positives", "paper", "exact, eq. 7", "mass below 0.1", "above 0.1", "off",
+        "beta-binomial at 0",
         "below 0.1",
         "independent", "importance sampling", "Algorithm 6", "ESS",
     ):  # fmt: skip

@@ -6,8 +6,8 @@ Figures 4 and 5: a small network trained with and without a record of scikit-lea
 fixed or a random start, with or without noise of 0.01, 0.05 or 0.1 on its weights before it is
 released; counts by Algorithm 5 at a target error of 0.1, delta 0.001, with the paper's normal
 threshold on the loss and, for bound and posterior, calibrated by ranks on the logit of the
-confidence (``experiments/mcmc_images.py`` has the paper's size and says why). Trained models are kept as
-pieces in out/pieces, so a run that was stopped goes on. Prints tables, writes out/mcmc_dp_est.csv,
+confidence (``experiments/mcmc_images.py`` has the paper's size and says why). Trained models are
+kept as pieces in out/pieces, so a run that was stopped goes on. Prints tables, writes out/mcmc_dp_est.csv,
 out/mcmc_dp_est_curves.csv and figures as SVG.
 """
 
@@ -315,7 +315,8 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     console.print(table(title, columns, rows))
     for name, header, lines in (
-        ("mcmc_dp_est", ("algorithm", "normal_fpr", "normal_fnr", "fpr", "fnr", "bound", "eps_q05", "eps_q50", "eps_q95",
+        ("mcmc_dp_est", ("algorithm", "normal_fpr", "normal_fnr", "fpr", "fnr", "bound",
+                         "eps_q05", "eps_q50", "eps_q95",
                          "s_q05", "s_q50", "s_q95"), rows),
         ("mcmc_dp_est_curves", ("algorithm", "base", "target", "x", "y"),
          [list(c.values()) for c in curves]),

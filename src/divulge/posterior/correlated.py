@@ -145,8 +145,8 @@ class CorrelatedGrowth:
                 chosen = nodes == count
                 part = compiled.along_segment(
                     row, column, low, high, e, np.ascontiguousarray(d), along_delta, first, second,
-                    *_clustered(int(count)), self.correlations[chosen], _GRID, self.none, self.limits,
-                    *gauss_legendre(_ANGLES),
+                    *_clustered(int(count)), self.correlations[chosen],
+                    _GRID, self.none, self.limits, *gauss_legendre(_ANGLES),
                 )  # fmt: skip
                 at = np.flatnonzero(chosen)[:, None]
                 total[at, row, column] = np.logaddexp(total[at, row, column], part)

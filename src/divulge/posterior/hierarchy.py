@@ -101,7 +101,7 @@ class GroupGrowth:
         self.rate, _ = rates()
         both = [log_margins(counts[:, i], counts[:, i + 1], scatter) for i in (0, 2)]
         self.tables = [np.stack([table[rows].sum(axis=0) for rows in members]) for table in both]
-        # Where the mass of a group is: its counts in sum, worth fewer decisions the more it spreads.
+        # Where the mass of a group is: its summed counts, worth fewer decisions if it spreads.
         self.where = np.array([_worth(counts[rows], scatter) for rows in members])
 
     def at(self, e: Array, d: Array, along_delta: bool) -> Array:

@@ -79,9 +79,9 @@ def audit(
     ``beta-binomial`` where a count is 0 or full (default), or ``normal`` throughout, which is the
     paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent
     attacks, which are pooled, or with ``hierarchy`` modelled in full: each has rates of its own
-    about those of its group (the paper's Appendix C). ``prior`` is that of epsilon (``half-normal:10``), ``strength`` a
-    number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
-    cross-check.
+    about those of its group (the paper's Appendix C). ``prior`` is that of epsilon
+    (``half-normal:10``), ``strength`` a number or ``beta:1,1``. ``sampler`` draws that many times
+    from the published sampler as a cross-check.
     """
     require_probability("level", level)
     require(len(deltas) > 0, "Give at least one delta.")
