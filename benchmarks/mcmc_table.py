@@ -9,10 +9,10 @@ are then those of Algorithm 5 at a target of 0.1, and the false positives of the
 ranks are printed beside them.
 
 The exact posterior is that of the paper's model: correlated counts by the normal approximation of
-eq. 7, delta 0.001, half-normal prior with variance 10, uniform strength, tau with variance 1e-4. With
---chain, Algorithm 6 is run too, with wider proposals than published so that it mixes. A chain that
-starts at a large epsilon does not find a second mode below delta: the mass below 0.1 is shown, and
-the interval of the rest.
+eq. 7, delta 0.001, half-normal prior with variance 10, uniform strength, tau with variance 1e-4.
+With --chain, Algorithm 6 is run too, with wider proposals than published so that it mixes. A chain
+that starts at a large epsilon does not find a second mode below delta: the mass below 0.1 is shown,
+and the interval of the rest.
 """
 
 from __future__ import annotations

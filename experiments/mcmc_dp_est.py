@@ -7,8 +7,8 @@ fixed or a random start, with or without noise of 0.01, 0.05 or 0.1 on its weigh
 released; counts by Algorithm 5 at a target error of 0.1, delta 0.001, with the paper's normal
 threshold on the loss and, for bound and posterior, calibrated by ranks on the logit of the
 confidence (``experiments/mcmc_images.py`` has the paper's size and says why). Trained models are
-kept as pieces in out/pieces, so a run that was stopped goes on. Prints tables, writes out/mcmc_dp_est.csv,
-out/mcmc_dp_est_curves.csv and figures as SVG.
+kept as pieces in out/pieces, so a run that was stopped goes on. Prints tables, writes
+out/mcmc_dp_est.csv, out/mcmc_dp_est_curves.csv and figures as SVG.
 """
 
 from __future__ import annotations

@@ -142,10 +142,11 @@ def leakage(
     covariance come from there. ``features`` are columns of numbers, lists of numbers (embeddings,
     gradients) or patterns such as ``x_*``; without them, all columns but ``id``. ``noise`` is the
     standard deviation of the Gaussian noise on every column of the released mean, or a list with
-    one for each in the order of the features; ``rate`` the share of the records behind it,
-    ``size`` the number of records in the whole table if ``data`` holds a part of it. ``table`` is where the table of all records goes (Parquet or CSV), most
-    exposed first, with ids and figures only. Also solved: the noise, and the rate, that bring this
-    percentile of the records down to the advantage.
+    one for each in the order of the features; ``rate`` the share of the records behind it, ``size``
+    the number of records in the whole table if ``data`` holds a part of it. ``table`` is where the
+    table of all records goes (Parquet or CSV), most exposed first, with ids and figures only. Also
+    solved: the noise, and the rate, that bring this percentile of the records down to the
+    advantage.
     """
     wanted = Wanted(tuple(deltas), tuple(fprs), advantage, percentile)
     noise_, rate_ = checked_mechanism(mechanism, noise, rate)
