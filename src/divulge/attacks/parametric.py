@@ -118,9 +118,13 @@ def cross_fed(
     if calibration == RANKS:
         require(zero.size == one.size, "Ranks need as many models with the record as without it.")
         others = ~np.eye(zero.size, dtype=bool)
-        rest = [np.broadcast_to(v, others.shape)[others].reshape(v.size, -1) for v in (zero, one)]
-        accused0, accused1 = (independent(v, *rest, levels, calibration=RANKS) for v in (zero, one))
-        return _counted(accused0, accused1)
+        rest0, rest1 = (
+            np.broadcast_to(v, others.shape)[others].reshape(v.size, -1) for v in (zero, one)
+        )
+        return _counted(
+            independent(zero, rest0, rest1, levels, calibration=RANKS),
+            independent(one, rest0, rest1, levels, calibration=RANKS),
+        )
     left0, left1 = without_each(zero), without_each(one)
     all0, all1 = (zero.mean(), zero.std(ddof=1)), (one.mean(), one.std(ddof=1))
     accused0 = decide(zero, *left0, *all1, levels)
