@@ -97,8 +97,13 @@ def counts_by_algorithm(path: Path) -> dict[str, np.ndarray]:
     frame = tables.read(path)
     tables.require_columns(frame, ["algorithm"], str(path))
     names = [str(v) for v in frame["algorithm"].to_list()]
-    counts = read_counts(path)[0].rows
-    return {n: counts[[m == n for m in names]] for n in dict.fromkeys(names)}
+    columns = {name: frame[name].to_list() for name in frame.columns if name != "algorithm"}
+
+    def rows(algorithm: str) -> np.ndarray:
+        own = [k for k, name in enumerate(names) if name == algorithm]
+        return read_counts({name: [v[k] for k in own] for name, v in columns.items()})[0].rows
+
+    return {name: rows(name) for name in dict.fromkeys(names)}
 
 
 def share(found: tuple[float, float], published: tuple[float, float] | None) -> str:

@@ -81,6 +81,11 @@ def test_the_comparison_reads_the_published_form(
     path = tmp_path / "counts.csv"
     path.write_text("algorithm,challenge_base,N0,N1,X_fp,Y_fn\nA1,1,30,30,3,1\nA1,2,30,30,4,0\n")
     assert script.counts_by_algorithm(path)["A1"].tolist() == [[3, 30, 1, 30], [4, 30, 0, 30]]
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text("algorithm,N0,N1,X_fp,Y_fn\nA2,30,30,9,1\nA1,30,30,3,1\nA2,30,30,2,5\n")
+    found = script.counts_by_algorithm(mixed)  # rows stay with their algorithm, in any order
+    assert found["A1"].tolist() == [[3, 30, 1, 30]]
+    assert sorted(found["A2"].tolist()) == [[2, 30, 5, 30], [9, 30, 1, 30]]
     small = "--taus 3 --correlations 3 --resolution 0.4"
     monkeypatch.setattr(sys, "argv", ["mcmc_table.py", str(path), *small.split()])
     script.main()

@@ -50,15 +50,18 @@ def log_both(h: float, k: float, c: float, angles: Array, weights: Array) -> flo
 
 
 @njit(cache=True)
-def _between(x: float, grid: Array, values: Array) -> float:
-    """Linear interpolation, as ``np.interp``."""
-    j = np.searchsorted(grid, x, side="right") - 1
-    if j < 0:
-        return values[0]
-    if j >= grid.size - 1:
-        return values[-1]
-    share = (x - grid[j]) / (grid[j + 1] - grid[j])
-    return values[j] + share * (values[j + 1] - values[j])
+def _cell(x: float, grid: Array) -> int:
+    """The j with ``grid[j] <= x <= grid[j + 1]``, for a grid of 0 and a geometric sequence to 1."""
+    last = grid.size - 2
+    if x <= grid[1]:
+        return 0
+    step = -math.log(grid[1]) / last
+    j = min(max(1 + int((math.log(x) - math.log(grid[1])) / step), 1), last)
+    while j > 1 and grid[j] > x:
+        j -= 1
+    while j < last and grid[j + 1] < x:
+        j += 1
+    return j
 
 
 @njit(cache=True)
@@ -111,9 +114,12 @@ def along_segment(
                     z[i, m] = deviate
                 else:
                     towards = rate if margin[3] > 0.0 else 1.0 - rate
-                    which = int(margin[4])
-                    fixed[m] += _between(towards, grid, none[which])
-                    z[i, m] = _between(towards, grid, limits[which])
+                    which, j = int(margin[4]), _cell(towards, grid)
+                    share = min((towards - grid[j]) / (grid[j + 1] - grid[j]), 1.0)
+                    low_p, high_p = none[which, j], none[which, j + 1]
+                    low_z, high_z = limits[which, j], limits[which, j + 1]
+                    fixed[m] += low_p + share * (high_p - low_p)
+                    z[i, m] = low_z + share * (high_z - low_z)
         for m in range(size):
             alone[m] = log_ndtr(z[0 if side_x != 0.0 else 1, m])
         for k in range(correlations.size):
