@@ -118,11 +118,11 @@ class CorrelatedGrowth:
         key = (e.tobytes(), d.tobytes(), along_delta)
         if key not in self.kept:
             self.kept[key] = self._grown(e, d, along_delta)
-        return self.kept[key][place]
+        return np.asarray(self.kept[key][place])
 
     def _grown(self, e: Array, d: Array, along_delta: bool) -> Array:
         """For every correlation, count and (e, d): the four segments added up."""
-        from divulge.posterior import compiled
+        from divulge.posterior import compiled_posterior
 
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
         x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))
@@ -143,7 +143,7 @@ class CorrelatedGrowth:
             low, high = window.window(where, _DROP)
             for count in np.unique(nodes):
                 chosen = nodes == count
-                part = compiled.along_segment(
+                part = compiled_posterior.along_segment(
                     row, column, low, high, e, np.ascontiguousarray(d), along_delta, first, second,
                     *_clustered(int(count)), self.correlations[chosen],
                     _GRID, self.none, self.limits, *gauss_legendre(_ANGLES),
@@ -211,7 +211,7 @@ def correlated(
     # Dense towards both ends, where the posterior of c may be narrow.
     c = np.sin(np.pi * (nodes - 0.5))
     log_c = np.log(weights * np.cos(np.pi * (nodes - 0.5)))
-    across = int(np.clip(np.round(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
+    across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
     shares = [(t, j) for t in range(taus) for j in range(correlations)]
     log_share = np.array([log_tau[t] + log_c[j] for t, j in shares])
     log_share -= logsumexp(log_share)

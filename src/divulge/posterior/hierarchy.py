@@ -67,7 +67,7 @@ class Hierarchical:
     def summary(self) -> dict[str, float]:
         """Mean and standard deviation of the scatter."""
         mean = float(self.weight @ self.scatter)
-        spread = float(np.sqrt(max(self.weight @ (self.scatter - mean) ** 2, 0.0)))
+        spread = float(np.sqrt(max(float(self.weight @ (self.scatter - mean) ** 2), 0.0)))
         return {"scatter_mean": mean, "scatter_sd": spread}
 
 

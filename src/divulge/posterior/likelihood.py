@@ -68,7 +68,7 @@ class Gains:
 
     def pairs(self, k: Index, j: Index) -> Array:
         """The log-likelihood of all counts at eps = e[k], s eps = e[j], for j <= k."""
-        from divulge.posterior import compiled
+        from divulge.posterior import compiled_posterior
 
         e, u = self.mesh.e[k], self.mesh.e[j]
         s = np.divide(u, e, out=np.ones_like(u), where=e > 0.0)
@@ -80,7 +80,9 @@ class Gains:
         slope = log_area_slope(e[diagonal], self.delta)
         ring = np.zeros((1, 1, 1)) if self.ring is None else self.ring
         rows = np.zeros((0, k.size)) if basis is None else basis
-        total = compiled.pair_sums(self.left, self.right, ring, rows, log_rest, area, k, j)
+        total = compiled_posterior.pair_sums(
+            self.left, self.right, ring, rows, log_rest, area, k, j
+        )
         at = k[diagonal]
         ray = _log(self.mesh.e[at]) + self.log_g[:, at]
         if self.ring is not None:

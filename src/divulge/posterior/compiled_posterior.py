@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from scipy.special import log_ndtr as scipy_log_ndtr
 
-from divulge.types import Array
+from divulge.types import Array, Index
 
 _NEGLIGIBLE = 24.0
 _LOG_2_PI = math.log(2.0 * math.pi)
@@ -31,7 +31,8 @@ def log_ndtr(x: float) -> float:
     if x > _LEFT:
         place = (x - _LEFT) * _STEPS
         j = int(place)
-        return _TABLE[j] + (place - j) * (_TABLE[j + 1] - _TABLE[j])
+        value: float = _TABLE[j] + (place - j) * (_TABLE[j + 1] - _TABLE[j])
+        return value
     square = x * x
     tail = 1.0 - (1.0 - (3.0 - 15.0 / square) / square) / square
     return -0.5 * (square + _LOG_2_PI) + math.log(-tail / x)
@@ -66,8 +67,8 @@ def _cell(x: float, grid: Array) -> int:
 
 @njit(cache=True)
 def along_segment(
-    row: Array,
-    column: Array,
+    row: Index,
+    column: Index,
     low: Array,
     high: Array,
     e: Array,
@@ -163,8 +164,8 @@ def pair_sums(
     basis: Array,
     log_rest: Array,
     area: Array,
-    k: Array,
-    j: Array,
+    k: Index,
+    j: Index,
 ) -> Array:
     """``Gains.pairs`` off the diagonal: the sum over counts of log(gain) - log(area).
 
