@@ -115,7 +115,10 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py
 	$(BIN)/python experiments/dp_sgd.py --plain
+	$(BIN)/python experiments/similar_record.py
 	$(BIN)/python experiments/few_canaries.py
+	$(BIN)/python experiments/dirac_canaries.py
+	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/mcmc_images.py --quick)
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/lineup_language.py)
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)

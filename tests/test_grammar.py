@@ -47,7 +47,7 @@ MODEL = (
 STATISTICS = (
     *("quick", "combine", "estimator", "calibration", "corrections", "bootstrap"),
     *("proxy_exact", "tau", "rule", "gamma"),
-    *("correlated", "margins", "strength", "prior", "level", "sampler"),
+    *("correlated", "margins", "hierarchy", "strength", "prior", "level", "sampler"),
     *(
         "count",
         "lineup",

@@ -56,6 +56,24 @@ def test_from_tables_to_a_table_and_a_report(folder):
     assert "fragile" not in page[: page.index("<script")].split("</style>")[1]
 
 
+def test_noise_may_differ_from_column_to_column(folder):
+    wanted = ("--mechanism", "noisy-mean", "--json", "--noise")
+    done = divulge(*GOOD, *wanted, "0.02,0,0.5,0.02", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["diagnostics"]["mechanism"]["noise_by_column"] == [0.02, 0.0, 0.5, 0.02]
+    assert found["diagnostics"]["mechanism"]["noise"] is None
+    assert "0 to 0.5, one for each column" in found["verdict"]["sentence"]
+    same, one = (
+        json.loads(divulge(*GOOD, *wanted, noise, cwd=folder).stdout)["diagnostics"]["most_exposed"]
+        for noise in ("0.02,0.02,0.02,0.02", "0.02")
+    )
+    assert same == one
+    short = divulge(*GOOD, *wanted, "0.1,0.2", cwd=folder)
+    assert short.returncode == 2
+    assert "2 numbers, and the features have 4 columns" in short.stderr
+
+
 def test_json_owns_stdout(folder):
     done = divulge(*GOOD, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr

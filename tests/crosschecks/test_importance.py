@@ -61,7 +61,7 @@ def brute_force(row, delta, e, s, tau, c):
 def by_segments(row, delta, e, s, tau, c, margins="normal"):
     counts = np.array([row], dtype=float)
     mesh = meshes.build(counts, delta, 15.0, 1.0, strength=s)
-    at = partial(CorrelatedGrowth(counts, tau, margins).at, c)
+    at = partial(CorrelatedGrowth(counts, tau, margins, np.array([c])).at, 0)
     values = fixed.log_likelihood(at, mesh, delta, s, 8)[0]
     return float(np.interp(e, mesh.e, values))
 

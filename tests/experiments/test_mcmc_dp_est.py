@@ -81,7 +81,26 @@ def test_the_comparison_reads_the_published_form(
     path = tmp_path / "counts.csv"
     path.write_text("algorithm,challenge_base,N0,N1,X_fp,Y_fn\nA1,1,30,30,3,1\nA1,2,30,30,4,0\n")
     assert script.counts_by_algorithm(path)["A1"].tolist() == [[3, 30, 1, 30], [4, 30, 0, 30]]
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text("algorithm,N0,N1,X_fp,Y_fn\nA2,30,30,9,1\nA1,30,30,3,1\nA2,30,30,2,5\n")
+    found = script.counts_by_algorithm(mixed)  # rows stay with their algorithm, in any order
+    assert found["A1"].tolist() == [[3, 30, 1, 30]]
+    assert sorted(found["A2"].tolist()) == [[2, 30, 5, 30], [9, 30, 1, 30]]
     small = "--taus 3 --correlations 3 --resolution 0.4"
     monkeypatch.setattr(sys, "argv", ["mcmc_table.py", str(path), *small.split()])
     script.main()
     assert "5.52 - 10.52" in capsys.readouterr().out
+
+
+def test_the_comparison_reads_the_losses_that_the_authors_published(tmp_path: Path) -> None:
+    script = load(FOLDER / "benchmarks" / "mcmc_table.py")
+    rng = np.random.default_rng(0)
+    pairs = [(rng.lognormal(0, 1, 12), rng.lognormal(-2, 1, 12)) for _ in range(2)]
+    text = "* * *\n|D| : 1000\n"
+    for zero, one in pairs:
+        text += f"l_0 : {tuple(map(float, zero))}\nl_1 : {tuple(map(float, one))}\n\n"
+    (tmp_path / "dp_attack_wo_DP_fixed_weights_0.1.txt").write_text(text)
+    found = script.counts_by_algorithm(tmp_path)
+    assert list(found) == ["A1"]
+    expected = [script.parametric.cross_fed(*pair, [0.1])[0] for pair in pairs]
+    assert found["A1"].tolist() == np.array(expected).tolist()

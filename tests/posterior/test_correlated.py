@@ -31,9 +31,9 @@ def test_without_correlation_it_is_close_to_binomial():
 def test_the_growth_is_that_of_equation_7(c, rng):
     """Against draws of error rates from a region, weighted by the bivariate normal."""
     counts, tau, epsilon = COUNTS[:1], 0.02, 2.5
-    growth = CorrelatedGrowth(counts, tau, "normal")
+    growth = CorrelatedGrowth(counts, tau, "normal", np.array([0.3, c]))
     e = np.linspace(0.0, epsilon, 400)
-    total = np.trapezoid(np.exp(growth.at(c, e, np.zeros_like(e), False))[0], e)
+    total = np.trapezoid(np.exp(growth.at(1, e, np.zeros_like(e), False))[0], e)
     x, y = draw_rates(np.full(200_000, epsilon), np.zeros(200_000), 0.0, rng)
     v = 1 + 59 * tau
     sx, sy = np.sqrt(60 * v * x * (1 - x)), np.sqrt(60 * v * y * (1 - y))

@@ -410,8 +410,8 @@ IN_BOUNDS: tuple[Mutation, ...] = (
     Mutation(
         "posterior that counts every row twice",
         _P + "likelihood:Gains.pairs",
-        "total += part",
-        "total += 4.0 * part",
+        "-np.inf, total)",
+        "-np.inf, 4.0 * total)",
         ("posterior of",),
     ),
     Mutation(

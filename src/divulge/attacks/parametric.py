@@ -5,6 +5,14 @@ MCMC-DP-Est, Algorithm 3 and Appendix D. The most powerful test of ``N(m0, v0)``
 ``R = (m0/v0 - m1/v1) / (1/v1 - 1/v0)``. Algorithm 3 prints R with the wrong sign; Appendix D is
 right. The threshold is solved from normal probabilities, which stays exact where the quantile of a
 noncentral chi-squared distribution with a large noncentrality does not.
+
+That threshold keeps its target error only if the losses are normal, which cross-entropies are not:
+they are skewed, and a narrow H1 near 0 cuts out the very part of H0 where a skewed loss has most of
+its mass. Calibration by *ranks* assumes nothing but that models trained alike are exchangeable: the
+likelihood ratio of the model under test is ranked among those of its H0 shadow models, all fitted
+together, and the record is said to be in if the rank is among the highest share ``target``. Under
+H0 every rank is as probable as any other, so the error is at most the target, for every sample size
+and every distribution.
 """
 
 from __future__ import annotations
@@ -20,6 +28,8 @@ _EQUAL = 1e-9
 """Relative difference of variances below which they count as equal."""
 _LEAST = 1e-12
 _STEPS = 200
+NORMAL, RANKS = "normal", "ranks"
+CALIBRATIONS = (NORMAL, RANKS)
 
 
 def decide(
@@ -82,37 +92,78 @@ def without_each(values: Array) -> tuple[Array, Array]:
     return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def cross_fed(without: npt.ArrayLike, with_record: npt.ArrayLike, levels: npt.ArrayLike) -> Array:
+def check_calibration(calibration: str) -> None:
+    """InputError unless the name is one of CALIBRATIONS."""
+    require(
+        calibration in CALIBRATIONS,
+        f"Unknown calibration {calibration!r}. Choose from {', '.join(CALIBRATIONS)}.",
+    )
+
+
+def cross_fed(
+    without: npt.ArrayLike,
+    with_record: npt.ArrayLike,
+    levels: npt.ArrayLike,
+    *,
+    calibration: str = NORMAL,
+) -> Array:
     """Algorithm 5's error counts from losses: columns X, N0, Y, N1, one row per target error.
 
-    Each model is tested against the losses of all the others.
+    Each model is tested against the losses of all the others. With ``ranks`` model j of either side
+    is tested against all others but those of place j, so that both sides meet the same test.
     """
+    check_calibration(calibration)
     zero, one = (np.asarray(v, dtype=float).ravel() for v in (without, with_record))
     require(bool(np.isfinite(zero).all() and np.isfinite(one).all()), "Losses must be finite.")
+    if calibration == RANKS:
+        require(zero.size == one.size, "Ranks need as many models with the record as without it.")
+        others = ~np.eye(zero.size, dtype=bool)
+        rest0, rest1 = (
+            np.broadcast_to(v, others.shape)[others].reshape(v.size, -1) for v in (zero, one)
+        )
+        return _counted(
+            independent(zero, rest0, rest1, levels, calibration=RANKS),
+            independent(one, rest0, rest1, levels, calibration=RANKS),
+        )
     left0, left1 = without_each(zero), without_each(one)
     all0, all1 = (zero.mean(), zero.std(ddof=1)), (one.mean(), one.std(ddof=1))
     accused0 = decide(zero, *left0, *all1, levels)
     accused1 = decide(one, *all0, *left1, levels)
-    count = np.atleast_1d(np.asarray(levels)).size
+    return _counted(accused0, accused1)
+
+
+def _counted(accused0: npt.NDArray[np.bool_], accused1: npt.NDArray[np.bool_]) -> Array:
+    """X, N0, Y, N1 from decisions, one row per target error."""
+    count = accused0.shape[1]
     return np.column_stack(
         [
             accused0.sum(axis=0),
-            np.full(count, zero.size),
+            np.full(count, accused0.shape[0]),
             (~accused1).sum(axis=0),
-            np.full(count, one.size),
+            np.full(count, accused1.shape[0]),
         ]
     ).astype(float)
 
 
 def independent(
-    losses: npt.ArrayLike, shadows0: npt.ArrayLike, shadows1: npt.ArrayLike, levels: npt.ArrayLike
+    losses: npt.ArrayLike,
+    shadows0: npt.ArrayLike,
+    shadows1: npt.ArrayLike,
+    levels: npt.ArrayLike,
+    *,
+    calibration: str = NORMAL,
 ) -> npt.NDArray[np.bool_]:
     """Algorithm 2 for each loss, against shadow models of its own (one row of each per loss)."""
+    check_calibration(calibration)
     zero, one = np.asarray(shadows0, dtype=float), np.asarray(shadows1, dtype=float)
     require(
         zero.ndim == 2 and one.ndim == 2 and zero.shape[1] >= 2 and one.shape[1] >= 2,
         "Each decision needs at least two shadow models per side.",
     )
+    if calibration == RANKS:
+        share = rank_share(np.asarray(losses, dtype=float), zero, one)
+        # Rounding must not lose a rank that is the target itself, nor let a larger one through.
+        return np.asarray(share[:, None] <= np.asarray(levels, dtype=float) * (1.0 + 1e-12))
     return decide(
         losses,
         zero.mean(axis=1),
@@ -121,6 +172,18 @@ def independent(
         one.std(axis=1, ddof=1),
         levels,
     )
+
+
+def rank_share(losses: Array, shadows0: Array, shadows1: Array) -> Array:
+    """Which share of H0, the loss under test among it, has a likelihood ratio at least as large.
+
+    A conformal p-value: the normal of H0 is fitted to its shadow models and the loss together, so
+    that under H0 the loss has no place of its own. Ties count against it.
+    """
+    null = np.column_stack([losses, shadows0])
+    fits = [(v.mean(axis=1)[:, None], v.std(axis=1, ddof=1)[:, None]) for v in (null, shadows1)]
+    ratio = log_ratio(null, *fits[0], *fits[1])
+    return np.asarray((ratio >= ratio[:, :1]).mean(axis=1))
 
 
 def log_ratio(

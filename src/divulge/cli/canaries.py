@@ -199,7 +199,7 @@ def plan_command(
             parameters=parameters,
             tokens=tokens,
             temperature=temperature,
-            noise=_numbers(noise),
+            noise=options.numbers("--noise", noise),
             averaged=averaged,
             probability=probability,
             seed=seed,
@@ -210,17 +210,6 @@ def plan_command(
             made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
         )
     planned.say(made, plan, records, canaries)
-
-
-def _numbers(text: str) -> float | list[float]:
-    """One number, or several between commas."""
-    from divulge.errors import InputError
-
-    try:
-        found = [float(word) for word in text.split(",")]
-    except ValueError:
-        raise InputError(f"--noise is a number, or one per column. Found {text!r}.") from None
-    return found[0] if len(found) == 1 else found
 
 
 @failures.guarded

@@ -38,8 +38,11 @@ def command(
         str, options.statistics(help="mean, noisy-mean or subsampled-mean.")
     ] = "mean",
     noise: Annotated[
-        float | None,
-        options.statistics(help="Standard deviation of the noise on every column of the mean."),
+        str | None,
+        options.statistics(
+            help="Standard deviation of the noise on every column of the mean, or one for each, "
+            "comma-separated."
+        ),
     ] = None,
     rate: Annotated[
         float | None,
@@ -96,7 +99,7 @@ def command(
             id=id_,
             drop_constant=drop_constant,
             mechanism=mechanism,
-            noise=noise,
+            noise=None if noise is None else options.numbers("--noise", noise),
             rate=rate,
             size=size,
             covariance=covariance,

@@ -123,3 +123,14 @@ Overwrite = Annotated[
 Claim = Annotated[
     str | None, result(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5.")
 ]
+
+
+def numbers(option: str, text: str) -> float | list[float]:
+    """One number for all columns, or one for each between commas."""
+    from divulge.errors import InputError
+
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} is a number, or one per column. Found {text!r}.") from None
+    return found[0] if len(found) == 1 else found

@@ -38,6 +38,13 @@ def command(
             )
         ),
     ] = None,
+    hierarchy: Annotated[
+        bool,
+        options.statistics(
+            "--hierarchy",
+            help="With --group: attacks have rates of their own about their group's; not pooled.",
+        ),
+    ] = False,
     strength: Annotated[
         str | None,
         options.statistics(
@@ -93,6 +100,7 @@ def command(
             group=group,
             correlated=correlated,
             margins=margins,
+            hierarchy=hierarchy,
             strength=strength,
             prior=prior,
             level=level,

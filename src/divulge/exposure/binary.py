@@ -64,7 +64,7 @@ def exact(
     """Advantage, power and epsilon of every row of zeros and ones; ``probability`` is that of 1."""
     rows = np.atleast_2d(np.asarray(records, dtype=float))
     p = np.asarray(probability, dtype=float)
-    require(release.noise == 0.0, "The exact form is that of a mean without noise.")
+    require(not release.noisy, "The exact form is that of a mean without noise.")
     require(bool(binary_columns(rows).all()), "The exact form needs columns of zeros and ones.")
     require(bool(np.all((p > 0.0) & (p < 1.0))), "A probability must lie strictly in (0, 1).")
     grid = _Grid.of(rows, p, max(1, round(release.behind)))

@@ -88,8 +88,7 @@ def solve_rate(
 
     def above(inverse: float, index: Rows) -> npt.NDArray[np.bool_]:
         part = replace(release, rate=max(1.0 / (1.0 + inverse), 1.0 / size))
-        noisy = part.noise > 0.0
-        scores = leakage_scores(rows[index], covariance, part) if noisy else known[index]
+        scores = leakage_scores(rows[index], covariance, part) if part.noisy else known[index]
         return np.asarray(scores_.advantage(scores, part.rate) > advantage)
 
     def enough(behind: int) -> bool:

@@ -37,16 +37,19 @@ class Release:
 
     size: int
     """Records in the table, n."""
-    noise: float = 0.0
-    """Standard deviation of the Gaussian noise on every column of the released mean."""
+    noise: float | tuple[float, ...] = 0.0
+    """Standard deviation of the Gaussian noise on every column of the released mean, or on each."""
     rate: float = 1.0
     """Share of the records behind the mean, drawn without replacement."""
 
     def __post_init__(self) -> None:
         require(self.size >= 2, f"A mean needs at least 2 records. Found {self.size!r}.")
+        loud = np.atleast_1d(np.asarray(self.noise, dtype=float))
+        wrong = np.flatnonzero(~(np.isfinite(loud) & (loud >= 0.0)))
         require(
-            math.isfinite(self.noise) and self.noise >= 0.0,
-            f"noise must be finite and at least 0. Found {self.noise!r}.",
+            loud.size > 0 and wrong.size == 0,
+            "noise must be finite and at least 0. Found "
+            f"{loud[wrong[0]] if wrong.size else self.noise!r}.",
         )
         require(0.0 < self.rate <= 1.0, f"rate must lie in (0, 1]. Found {self.rate!r}.")
         require(
@@ -55,13 +58,23 @@ class Release:
         )
 
     @property
+    def noisy(self) -> bool:
+        """Whether there is noise on any column."""
+        return bool(np.any(self.variance > 0.0))
+
+    @property
+    def variance(self) -> Array:
+        """The variance of the noise: one number, or one for each column."""
+        return np.asarray(self.noise, dtype=float) ** 2
+
+    @property
     def behind(self) -> float:
         """Records behind the mean, k."""
         return self.rate * self.size
 
     def covariance(self, covariance: Covariance) -> Covariance:
         """The covariance with the noise in it: as if every record had its share of the noise."""
-        return covariance.with_noise(self.behind * self.noise**2) if self.noise else covariance
+        return covariance.with_noise(self.behind * self.variance) if self.noisy else covariance
 
 
 def leakage_scores(records: npt.ArrayLike, covariance: Covariance, release: Release) -> Array:

@@ -40,7 +40,7 @@ def doubts(reference: Array, names: Sequence[str], release: Release) -> list[Dou
     skewness = _skewness(reference, release)
     share = reference.mean(axis=0)
     rarer = release.behind * np.minimum(share, 1.0 - share)
-    counted = binary_columns(reference) & (release.noise == 0.0)
+    counted = binary_columns(reference) & (release.variance == 0.0)
     odd = (np.abs(skewness) > MOST_SKEWED) | (counted & (rarer < LEAST_COUNT))
     found = np.flatnonzero(odd)
     return [
@@ -58,6 +58,6 @@ def _skewness(reference: Array, release: Release) -> Array:
         apart = reference[start : start + step] - centre
         second += (apart**2).sum(axis=0)
         third += (apart**3).sum(axis=0)
-    variance = second / len(reference) + release.behind * release.noise**2
+    variance = second / len(reference) + release.behind * release.variance
     spread = np.where(variance > 0.0, variance, 1.0) ** 1.5
     return np.asarray(third / len(reference) / spread / np.sqrt(release.behind))

@@ -16,37 +16,37 @@ event that is certain then says nothing about the other count, whatever the corr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, logsumexp, ndtri
+from scipy.special import logsumexp, ndtri
 
 from divulge.bounds.checks import check_delta, check_error_counts
 from divulge.errors import require
 from divulge.posterior import fixed as fixed_strengths
 from divulge.posterior import mesh as meshes
 from divulge.posterior.exact import Posterior, log_prior, of_fixed, of_likelihood
-from divulge.posterior.likelihood import Gains, Likelihood, gains, promising, sharpness
+from divulge.posterior.likelihood import Gains, Likelihood, gains, mixed, sharpness
 from divulge.posterior.mesh import Mesh
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.posterior.segments import Segment, gauss_legendre, mirrored
-from divulge.types import Array, Index
+from divulge.types import Array
 
 SIGMA_TAU = 0.01
 MARGINS = ("beta-binomial", "normal")
 TAUS, CORRELATIONS = 8, 8
 RESOLUTION = 0.6
-_NODES, _MANY = 48, 192
-_STRONG = 0.9
-"""From this correlation on, the density is narrow and needs many nodes along a segment."""
+_NODES, _MANY, _WIDTHS = 40, 192, 28.0
+"""Fewest and most nodes along a segment, and how many for one width sqrt(1 - c^2) of a density."""
 _DROP = 16.0
 _TAIL = 4.5
 _NEGLIGIBLE = 25.0
 _ZERO_TERMS = 2000
 _LIMIT = 8.0
 _ANGLES = 16
+_GRID = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 1500)])
+"""Rates at which the probability of no error at all is tabulated."""
 
 
 @dataclass(frozen=True)
@@ -90,112 +90,75 @@ class Correlated:
 
 
 class CorrelatedGrowth:
-    """``growth`` of likelihood.py for counts with variance factors V and correlation c."""
+    """``growth`` of likelihood.py for counts with variance factors V, for every correlation c."""
 
-    def __init__(self, counts: Array, tau: float, margins: str) -> None:
-        self.counts, self.tau, self.margins = counts, tau, margins
+    def __init__(self, counts: Array, tau: float, margins: str, correlations: Array) -> None:
+        self.counts, self.correlations = counts, correlations
         self.inflation = 1.0 + (counts[:, 1::2] - 1.0) * tau
-        self.kept: dict[tuple[bytes, bytes, bool, int], list[tuple[Any, ...]]] = {}
+        self.kept: dict[tuple[bytes, bytes, bool], Array] = {}
+        sizes = np.unique(counts[:, 1::2])
+        self.none = np.stack([log_none(_GRID, float(n), tau) for n in sizes])
+        self.limits = np.clip(ndtri(np.exp(self.none)), -_LIMIT, _LIMIT)
+        self.margins = [self._margin(i, sizes, margins) for i in (0, 1)]
 
-    def at(self, c: float, e: Array, d: Array, along_delta: bool) -> Array:
-        """The logarithms of dG/de, or dG/dd; what does not depend on c is kept."""
-        nodes = _NODES if abs(c) < _STRONG else _MANY
-        key = (e.tobytes(), d.tobytes(), along_delta, nodes)
+    def _margin(self, i: int, sizes: Array, margins: str) -> Array:
+        """One margin: count, size, variance factor, side of an event, and the row of its table.
+
+        A count of 0 is the event that the deviate lies below its limit (side 1), a full one that
+        its negative does (side -1); the limit then stands in the deviate's place.
+        """
+        count, size = self.counts[:, 2 * i], self.counts[:, 2 * i + 1]
+        side = np.where(count == 0.0, 1.0, np.where(count == size, -1.0, 0.0))
+        side *= margins == "beta-binomial"
+        table = np.searchsorted(sizes, size).astype(float)
+        return np.column_stack([count, size, self.inflation[:, i], side, table])
+
+    def at(self, place: int, e: Array, d: Array, along_delta: bool) -> Array:
+        """The logarithms of dG/de, or dG/dd, for the correlation at a place of the list."""
+        key = (e.tobytes(), d.tobytes(), along_delta)
         if key not in self.kept:
-            self.kept[key] = self._segments(e, d, along_delta, nodes)
-        total = np.full((self.counts.shape[0], e.size), -np.inf)
-        for where, base, zx, zy, sides in self.kept[key]:
-            value = base + log_copula(c, zx, zy, sides)
-            top = value.max(axis=1)
-            safe = np.where(np.isfinite(top), top, 0.0)
-            with np.errstate(divide="ignore"):
-                part = safe + np.log(np.exp(value - safe[:, None]).sum(axis=1))
-            total[where] = np.logaddexp(total[where], part)
-        return total
+            self.kept[key] = self._grown(e, d, along_delta)
+        return np.asarray(self.kept[key][place])
 
-    def _segments(self, e: Array, d: Array, along_delta: bool, count: int) -> list[tuple[Any, ...]]:
-        """Nodes along each segment: place, logarithm without the copula, and both deviations."""
+    def _grown(self, e: Array, d: Array, along_delta: bool) -> Array:
+        """For every correlation, count and (e, d): the four segments added up."""
+        from divulge.posterior import compiled_posterior
+
         v0, v1 = self.inflation[:, 0, None], self.inflation[:, 1, None]
         x, n0, y, n1 = (self.counts[:, i, None] for i in range(4))
         wide = (x / (2 * v0), n0 / (2 * v0), y / (2 * v1), n1 / (2 * v1))
-        swapped = (False, True, False, True)
         windows = [Segment(*four, e, d, along_delta) for four in mirrored(*wide)]
         top = np.max([w.height for w in windows], axis=0)
-        nodes, weights = gauss_legendre(count)
-        # Clustered at both ends, where a density may have the root of a rate as its denominator.
-        place = np.sin(0.5 * np.pi * nodes) ** 2
-        log_weights = np.log(
-            weights * np.pi * np.sin(0.5 * np.pi * nodes) * np.cos(0.5 * np.pi * nodes)
-        )
-        out = []
-        for window, four, swap in zip(windows, mirrored(x, n0, y, n1), swapped, strict=True):
+        total = np.full((self.correlations.size, *top.shape), -np.inf)
+        seen = [m.copy() for m in self.margins]
+        for m in seen:  # from the other end, as the upper right boundary sees them
+            m[:, 0], m[:, 3] = m[:, 1] - m[:, 0], -m[:, 3]
+        pairs = (self.margins, self.margins[::-1], seen, seen[::-1])
+        nodes = np.clip(_WIDTHS / np.sqrt(1.0 - self.correlations**2), _NODES, _MANY).astype(int)
+        for window, (first, second) in zip(windows, pairs, strict=True):
             where = window.height > top - _NEGLIGIBLE
             if not where.any():
                 continue
             row, column = np.nonzero(where)
             low, high = window.window(where, _DROP)
-            w = np.maximum(low[:, None] + (high - low)[:, None] * place, 1e-300)
-            at_w = np.exp(-e[column])[:, None] * w
-            across = np.maximum(1.0 - d[column][:, None] - w, 1e-300)
-            first, second = (v1, v0) if swap else (v0, v1)
-            at_x, zx, side_x = self._margin(four[0][row], four[1][row], at_w, first[row])
-            at_y, zy, side_y = self._margin(four[2][row], four[3][row], across, second[row])
-            speed = -e[column][:, None] if along_delta else np.log(at_w)
-            base = at_x + at_y + speed + log_weights + np.log(high - low)[:, None]
-            out.append((where, base, zx, zy, np.stack([side_x, side_y])))
-        return out
-
-    def _margin(
-        self, count: Array, size: Array, rate: Array, v: Array
-    ) -> tuple[Array, Array, npt.NDArray[np.int8]]:
-        """The logarithm of one margin, its normal deviate, and the side of an event: 0 if exact.
-
-        A count of 0 is the event that the deviate lies below its limit (side 1), a full one that
-        its negative does (side -1); the limit then stands in the deviate's place.
-        """
-        variance = np.maximum(size * v * rate * (1.0 - rate), 1e-300)
-        z = (count - size * rate) / np.sqrt(variance)
-        value = -0.5 * z**2 - 0.5 * np.log(2.0 * np.pi * variance)
-        side = np.zeros(count.shape[0], dtype=np.int8)
-        if self.margins == "beta-binomial":
-            edge = np.flatnonzero((count[:, 0] == 0.0) | (count[:, 0] == size[:, 0]))
-            empty = count[edge] == 0.0
-            towards = np.where(empty, rate[edge], 1.0 - rate[edge])
-            side[edge] = np.where(empty[:, 0], 1, -1)
-            for n in np.unique(size[edge]):
-                at = edge[size[edge, 0] == n]
-                value[at] = log_none(towards[size[edge, 0] == n], float(n), self.tau)
-                z[at] = np.clip(ndtri(np.exp(value[at])), -_LIMIT, _LIMIT)
-        return value, z, side
+            for count in np.unique(nodes):
+                chosen = nodes == count
+                part = compiled_posterior.along_segment(
+                    row, column, low, high, e, np.ascontiguousarray(d), along_delta, first, second,
+                    *_clustered(int(count)), self.correlations[chosen],
+                    _GRID, self.none, self.limits, *gauss_legendre(_ANGLES),
+                )  # fmt: skip
+                at = np.flatnonzero(chosen)[:, None]
+                total[at, row, column] = np.logaddexp(total[at, row, column], part)
+        return total
 
 
-def log_copula(c: float, zx: Array, zy: Array, sides: npt.NDArray[np.int8]) -> Array:
-    """The logarithm of the Gaussian copula, one row per pair of margins.
-
-    Its density for two deviates, ``P(Z < limit | other) / P(Z < limit)`` for an event and a
-    deviate, and ``P(both) / P(one) P(other)`` for two events, by Plackett's integral in the angle.
-    """
-    rest = 1.0 - c * c
-    out = (2.0 * c * zx * zy - c * c * (zx * zx + zy * zy)) / (2.0 * rest) - 0.5 * np.log(rest)
-    for limit, other, side, free in ((zx, zy, *sides), (zy, zx, *sides[::-1])):
-        one = np.flatnonzero((side != 0) & (free == 0))
-        shifted = limit[one] - side[one, None] * c * other[one]
-        out[one] = log_ndtr(shifted / np.sqrt(rest)) - log_ndtr(limit[one])
-    both = np.flatnonzero((sides[0] != 0) & (sides[1] != 0))
-    if both.size:
-        out[both] = _log_both(zx[both], zy[both], (sides[0] * sides[1])[both, None] * c)
-    return np.asarray(out)
-
-
-def _log_both(h: Array, k: Array, c: Array) -> Array:
-    """``log P(Z < h, W < k) / P(Z < h) P(W < k)`` for standard normals of correlation c."""
-    apart = log_ndtr(h) + log_ndtr(k) + np.log(2.0 * np.pi)
-    extra = np.zeros_like(h)
-    for node, weight in zip(*gauss_legendre(_ANGLES), strict=True):
-        angle = np.arcsin(c) * node
-        form = (h * h + k * k - 2.0 * h * k * np.sin(angle)) / (2.0 * np.cos(angle) ** 2)
-        extra += weight * np.arcsin(c) * np.exp(-form - apart)
-    return np.asarray(np.log(np.maximum(1.0 + extra, 1e-12)))
+@lru_cache(maxsize=4)
+def _clustered(count: int) -> tuple[Array, Array]:
+    """Nodes and weights on [0, 1], dense at both ends, where a rate's root may be a denominator."""
+    nodes, weights = gauss_legendre(count)
+    sine, cosine = np.sin(0.5 * np.pi * nodes), np.cos(0.5 * np.pi * nodes)
+    return sine**2, weights * np.pi * sine * cosine
 
 
 def log_none(rate: Array, n: float, tau: float) -> Array:
@@ -207,11 +170,10 @@ def log_none(rate: Array, n: float, tau: float) -> Array:
     edges = np.linspace(0.0, n, int(min(n, _ZERO_TERMS)) + 1)
     i, size = 0.5 * (edges[1:] + edges[:-1]) - 0.5, np.diff(edges)
     scale = (1.0 - tau) / np.maximum(1.0 + (i - 1.0) * tau, 1e-12)
-    grid = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 1500)])
-    left = 1.0 - grid[:, None] * scale[None, :]
+    left = 1.0 - _GRID[:, None] * scale[None, :]
     with np.errstate(divide="ignore"):
         table = np.where(left > 0.0, np.log(np.maximum(left, 1e-300)), -690.0) @ size
-    return np.asarray(np.interp(rate, grid, table))
+    return np.asarray(np.interp(rate, _GRID, table))
 
 
 def check_margins(margins: str) -> None:
@@ -260,24 +222,8 @@ def correlated(
         weight = of_e.log_density(mesh.e) + np.log(mesh.step)
         return Correlated(mesh, delta, None, total, _dependence(tau, c, values + weight))
     every = _gains(table, tau, c, mesh, delta, across, margins)
-    prior = log_prior(of_e, of_s)
-
-    def marginal(k: Index, j: Index) -> Array:
-        """Over all (tau, c): one of them alone may put its mass elsewhere."""
-        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
-        return np.asarray(logsumexp(np.stack(parts), axis=0))
-
-    k, j = promising(mesh, marginal, [prior])
-    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
-    matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
-    matrix[k, j] = logsumexp(values, axis=0)
-    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
-    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
-    with np.errstate(divide="ignore"):
-        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
-    weight = prior(mesh.e[k], mesh.e[j]) + step
-    found = Likelihood(mesh, delta, len(table), matrix)
-    return Correlated(mesh, delta, found, None, _dependence(tau, c, values + weight))
+    found, mass = mixed(every, log_share, log_prior(of_e, of_s))
+    return Correlated(mesh, delta, found, None, _dependence(tau, c, mass))
 
 
 def _gains(
@@ -286,8 +232,8 @@ def _gains(
     """What G gains between the nodes, for every tau and within it every c."""
     out = []
     for one in tau:
-        growth = CorrelatedGrowth(counts, float(one), margins)
-        out += [gains(partial(growth.at, float(value)), mesh, delta, across) for value in c]
+        growth = CorrelatedGrowth(counts, float(one), margins, c)
+        out += [gains(partial(growth.at, place), mesh, delta, across) for place in range(c.size)]
     return out
 
 
@@ -304,9 +250,9 @@ def _along(
     """The log-likelihood at each node of epsilon for a fixed strength, one row per (tau, c)."""
     out = []
     for one in tau:
-        growth = CorrelatedGrowth(counts, float(one), margins)
-        for value in c:
-            at = partial(growth.at, float(value))
+        growth = CorrelatedGrowth(counts, float(one), margins, c)
+        for place in range(c.size):
+            at = partial(growth.at, place)
             out.append(fixed_strengths.log_likelihood(at, mesh, delta, s, across).sum(axis=0))
     return np.stack(out)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import logsumexp
 
 from divulge.posterior import mesh as meshes
 from divulge.posterior.mesh import Mesh
@@ -67,6 +68,8 @@ class Gains:
 
     def pairs(self, k: Index, j: Index) -> Array:
         """The log-likelihood of all counts at eps = e[k], s eps = e[j], for j <= k."""
+        from divulge.posterior import compiled_posterior
+
         e, u = self.mesh.e[k], self.mesh.e[j]
         s = np.divide(u, e, out=np.ones_like(u), where=e > 0.0)
         diagonal = np.flatnonzero(j == k)
@@ -75,21 +78,17 @@ class Gains:
             log_rest = np.log1p(-s)
         area = log_area(e, u, s, self.delta)
         slope = log_area_slope(e[diagonal], self.delta)
-        total = np.zeros(k.size)
-        for i in range(self.left.shape[0]):
-            gain = log_difference(self.left[i], self.right[i], k, j)
-            if basis is not None and self.ring is not None:
-                mean = np.einsum("mp,mp->p", basis, self.ring[i, j].T)
-                gain = np.logaddexp(gain, mean + log_rest)
-            with np.errstate(invalid="ignore"):
-                part = gain - area
-            at = k[diagonal]
-            ray = _log(self.mesh.e[at]) + self.log_g[i, at]
-            if self.ring is not None:
-                ray = np.logaddexp(ray, self.ring[i, at].sum(axis=-1))
-            with np.errstate(invalid="ignore"):
-                part[diagonal] = ray - slope
-            total += part
+        ring = np.zeros((1, 1, 1)) if self.ring is None else self.ring
+        rows = np.zeros((0, k.size)) if basis is None else basis
+        total = compiled_posterior.pair_sums(
+            self.left, self.right, ring, rows, log_rest, area, k, j
+        )
+        at = k[diagonal]
+        ray = _log(self.mesh.e[at]) + self.log_g[:, at]
+        if self.ring is not None:
+            ray = np.logaddexp(ray, self.ring[:, at].sum(axis=-1))
+        with np.errstate(invalid="ignore"):
+            total[diagonal] = np.sum(ray - slope, axis=0)
         if self.delta == 0.0:
             origin = np.flatnonzero((k == 0) & (j == 0))
             total[origin] = np.sum(self.log_g[:, 0] - np.log(0.5))
@@ -213,6 +212,33 @@ def tabulate(
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
     matrix[k, j] = table.pairs(k, j)
     return Likelihood(mesh, delta, len(counts), matrix)
+
+
+def mixed(
+    every: Sequence[Gains], log_share: Array, log_prior: LogPrior
+) -> tuple[Likelihood, Array]:
+    """One likelihood from those at every node of further parameters, and the mass of each node.
+
+    ``log_share`` are the logarithms of the nodes' prior probabilities; the mass has a row per node
+    and a column per pair (eps, s eps) that matters.
+    """
+    mesh = every[0].mesh
+
+    def marginal(k: Index, j: Index) -> Array:
+        """Over all nodes: one of them alone may put its mass elsewhere."""
+        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
+        return np.asarray(logsumexp(np.stack(parts), axis=0))
+
+    k, j = promising(mesh, marginal, [log_prior])
+    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
+    matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
+    matrix[k, j] = logsumexp(values, axis=0)
+    # Trapezoids over s eps within each eps; the row of eps = 0 has no width.
+    half = np.where((j == 0) | (j == k), 0.5, 1.0) * (k > 0)
+    with np.errstate(divide="ignore"):
+        step = np.log(half * mesh.step[k] * mesh.step[j] / np.maximum(mesh.e[k], 1e-12))
+    mass = values + log_prior(mesh.e[k], mesh.e[j]) + step
+    return Likelihood(mesh, every[0].delta, len(every[0].left), matrix), mass
 
 
 def promising(

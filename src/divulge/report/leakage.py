@@ -48,6 +48,7 @@ OWN = {
     "leakage": "leakage (m*)",
     "median_share": "median share of the leakage retained",
     "noise": "noise on every column of the mean (standard deviation)",
+    "noise_by_column": "noise on each column of the mean (standard deviation)",
     "noise_over_spread": "the same over the spread of the mean itself (median column)",
     "now": "advantage at this percentile now",
     "own": "advantage with the record itself",

@@ -59,7 +59,9 @@ class MechanismRecord(Record):
 
     mechanism: str
     noise: Number
+    """None where every column has its own."""
     rate: Number
+    noise_by_column: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ import divulge
 from divulge.errors import InputError
 from divulge.exposure import binary, records
 from divulge.exposure import exposed as scores
-from divulge.exposure.covariance import estimate_covariance
-from divulge.exposure.exposed import Release
+from divulge.exposure.covariance import estimate_covariance, known
+from divulge.exposure.exposed import Release, leakage_scores, power
 from divulge.games.leakage import findings
 from divulge.games.leakage.play import FPRS, leakage
 from divulge.result import Result
@@ -319,3 +319,42 @@ def test_a_mean_that_is_not_normal_is_said():
     )  # fmt: skip
     assert "exact_advantage" not in noisy.measurements
     assert noisy.diagnostics.normality is None
+
+
+def test_noise_by_column_is_that_of_the_columns_that_are_left():
+    """A column that is dropped takes its own noise with it, and no other."""
+    rng = np.random.default_rng(5)
+    data, other = rng.normal(size=(60, 3)), rng.normal(size=(200, 3))
+    data[:, 1], other[:, 1] = 2.0, 2.0
+
+    def table(values):
+        return {name: values[:, j] for j, name in enumerate("abc")}
+
+    words = {"mechanism": "noisy-mean", "drop_constant": True}
+    found = divulge.leakage(table(data), reference=table(other), noise=[0.1, 9.0, 0.3], **words)
+    assert found.diagnostics.mechanism.noise_by_column == (0.1, 0.3)
+    with pytest.raises(InputError, match="at least 0"):
+        divulge.leakage(table(data), reference=table(other), noise=[0.1, 0.1, -0.3], **words)
+
+
+def test_the_power_under_noise_by_column_is_that_of_games_played():
+    """Theorem 4.1 with C_gamma: 40,000 games of either kind, at three false-positive rates."""
+    rng = np.random.default_rng(6)
+    size, games, gamma = 50, 40_000, np.array([0.0, 0.05, 0.4])
+    spread = np.array([1.0, 0.5, 2.0])
+    target = np.array([4.0, -3.0, 9.0])
+    release = Release(size, tuple(gamma))
+    model = known(np.zeros(3), spread**2)
+    m = float(leakage_scores(target, model, release))
+
+    def released(inside: bool) -> np.ndarray:
+        behind = size - inside
+        total = rng.normal(0.0, spread * np.sqrt(behind), (games, 3)) + inside * target
+        return total / size + rng.normal(size=(games, 3)) * gamma
+
+    noisy = release.covariance(model)
+    out, within = (noisy.inner(released(b), np.tile(target, (games, 1))) for b in (False, True))
+    for fpr in (0.01, 0.1, 0.4):
+        seen = np.mean(within > np.quantile(out, 1.0 - fpr))
+        expected = float(power(m, fpr))
+        assert seen == pytest.approx(expected, abs=0.012)

@@ -236,3 +236,33 @@ def test_two_modes_are_said():
     found = divulge.retraining(counts, deltas=(1e-3,), correlated=True)
     assert any("more than one mode" in reason for reason in found.verdict.reasons)
     assert len(found.posterior.highest_density.epsilon) == 2
+
+
+GROUPED = pd.DataFrame(
+    {
+        "false_positives": [5, 12, 8, 20, 22, 18],
+        "negatives": 60,
+        "false_negatives": [12, 9, 14, 21, 25, 17],
+        "positives": 60,
+        "record": list("aaabbb"),
+    }
+)
+
+
+def test_the_hierarchy_is_stated_beside_pooled_counts():
+    """Appendix C in full, and its shortcut: both about the same, and each says which it is."""
+    full, pooled = (
+        divulge.retraining(GROUPED, group="record", hierarchy=h, deltas=(0.0,))
+        for h in (True, False)
+    )
+    assert full.provenance["counts"] == "hierarchical"
+    assert pooled.provenance["counts"] == "pooled"
+    assert 0.0 < full.measurements["scatter_mean"] < 0.2
+    assert "scatter_mean" not in pooled.measurements
+    ends = [r.posterior.epsilon for r in (full, pooled)]
+    assert ends[0].q50 == pytest.approx(ends[1].q50, rel=0.3)
+
+
+def test_a_hierarchy_needs_groups():
+    with pytest.raises(InputError, match="give --group too"):
+        divulge.retraining(STRONG, hierarchy=True)

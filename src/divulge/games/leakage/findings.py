@@ -140,7 +140,10 @@ def result(
             defences=setting.defences,
             similar=_similar(setting.similar, release.rate),
             mechanism=of_leakage.MechanismRecord(
-                mechanism=setting.mechanism, noise=release.noise, rate=release.rate
+                mechanism=setting.mechanism,
+                noise=None if isinstance(release.noise, tuple) else release.noise,
+                rate=release.rate,
+                noise_by_column=release.noise if isinstance(release.noise, tuple) else (),
             ),
             covariance=_covariance(read, measured.leakage, setting, same),
             normality=_normality(read, release) or None,
@@ -160,7 +163,7 @@ def _covariance(
         correlated=model.correlated,
         shared_with_reference=same,
         dropped_columns=tuple(read.dropped),
-        distance_ratio=ratio if release.noise == 0.0 else None,
+        distance_ratio=None if release.noisy else ratio,
     )
 
 
@@ -231,7 +234,10 @@ def _named(setting: LeakageSetting) -> str:
     parts = [f"mean of {release.behind:,.0f} records"]
     if release.rate < 1.0:
         parts.append(f"sampled from {release.size:,}")
-    if release.noise > 0.0:
+    if isinstance(release.noise, tuple):
+        span = f"{min(release.noise):g} to {max(release.noise):g}"
+        parts.append(f"with noise of standard deviation {span}, one for each column")
+    elif release.noise > 0.0:
         parts.append(f"with noise of standard deviation {release.noise:g}")
     return " ".join(parts)
 

@@ -73,6 +73,17 @@ class Tables:
     """An Arrow column with the identity of every record."""
     dropped: tuple[str, ...]
     inputs: tuple[dict[str, str], ...]
+    kept: npt.NDArray[np.bool_] = field(repr=False)
+    """Of the columns as given, those that were not dropped."""
+
+    def of_columns(self, noise: tuple[float, ...]) -> tuple[float, ...]:
+        """The noise of the columns that are left, from one for each column as given."""
+        require(
+            len(noise) == self.kept.size,
+            f"The noise has {len(noise)} numbers, and the features have {self.kept.size} columns: "
+            "give one for all, or one for each.",
+        )
+        return tuple(v for v, stays in zip(noise, self.kept, strict=True) if stays)
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ def leakage(
     id: str | None = None,
     drop_constant: bool = False,
     mechanism: str = MEAN,
-    noise: float | None = None,
+    noise: float | Sequence[float] | None = None,
     rate: float | None = None,
     size: int | None = None,
     covariance: str = LEDOIT_WOLF,
@@ -130,11 +141,12 @@ def leakage(
     ``reference`` holds records drawn like them, best ones that are not in the data; mean and
     covariance come from there. ``features`` are columns of numbers, lists of numbers (embeddings,
     gradients) or patterns such as ``x_*``; without them, all columns but ``id``. ``noise`` is the
-    standard deviation of the Gaussian noise on every column of the released mean, ``rate`` the
-    share of the records behind it, ``size`` the number of records in the whole table if ``data``
-    holds a part of it. ``table`` is where the table of all records goes (Parquet or CSV), most
-    exposed first, with ids and figures only. Also solved: the noise, and the rate, that bring this
-    percentile of the records down to the advantage.
+    standard deviation of the Gaussian noise on every column of the released mean, or a list with
+    one for each in the order of the features; ``rate`` the share of the records behind it, ``size``
+    the number of records in the whole table if ``data`` holds a part of it. ``table`` is where the
+    table of all records goes (Parquet or CSV), most exposed first, with ids and figures only. Also
+    solved: the noise, and the rate, that bring this percentile of the records down to the
+    advantage.
     """
     wanted = Wanted(tuple(deltas), tuple(fprs), advantage, percentile)
     noise_, rate_ = checked_mechanism(mechanism, noise, rate)
@@ -147,6 +159,8 @@ def leakage(
             f"{len(read.reference.matrix)} reference records are too few for a covariance; at "
             f"least {LEAST} are needed."
         )
+    if isinstance(noise_, tuple):
+        noise_ = read.of_columns(noise_)
     release = Release(rows.shape[0] if size is None else size, noise_, rate_)
     require(
         release.size >= rows.shape[0],
@@ -156,7 +170,7 @@ def leakage(
     model = estimate_covariance(read.reference.matrix, covariance, read.reference.names)
     advance(STAGES[1], 1, len(STAGES))
     measured = measure(rows, model, release, wanted)
-    if release.noise == 0.0 and binary.binary_columns(rows, read.reference.matrix).all():
+    if not release.noisy and binary.binary_columns(rows, read.reference.matrix).all():
         measured = add_exact(measured, rows, model, release, wanted)
     advance(STAGES[2], 2, len(STAGES))
     defences = solve(rows, model, release, wanted, measured)
@@ -177,14 +191,19 @@ def leakage(
 
 
 def checked_mechanism(
-    mechanism: str, noise: float | None, rate: float | None
-) -> tuple[float, float]:
+    mechanism: str, noise: float | Sequence[float] | None, rate: float | None
+) -> tuple[float | tuple[float, ...], float]:
     """The noise and the rate of a mechanism; InputError for one that it does not have."""
     require(
         mechanism in MECHANISMS,
         f"Unknown mechanism {mechanism!r}. Choose from {', '.join(MECHANISMS)}.",
     )
-    if mechanism == MEAN and noise:
+    loud = 0.0 if noise is None else noise
+    if not isinstance(loud, int | float):
+        loud = tuple(float(v) for v in loud)
+        require(len(loud) > 0, "noise must be a number, or one for each column. Found none.")
+    checked = Release(10**12, loud, 1.0 if rate is None else rate)
+    if mechanism == MEAN and checked.noisy:
         raise InputError("The mechanism 'mean' adds no noise. Use 'noisy-mean' with noise.")
     if mechanism == NOISY_MEAN:
         require(noise is not None, "The mechanism 'noisy-mean' needs noise: its deviation.")
@@ -195,7 +214,6 @@ def checked_mechanism(
             f"The mechanism {mechanism!r} uses every record, found rate {rate!r}. Use "
             "'subsampled-mean' with rate."
         )
-    checked = Release(10**12, noise or 0.0, 1.0 if rate is None else rate)
     return checked.noise, checked.rate
 
 
@@ -221,6 +239,7 @@ def read_tables(
             "the reference: the lists differ in length."
         )
     dropped: tuple[str, ...] = ()
+    kept = np.ones(len(own.names), dtype=bool)
     if drop_constant:
         flat = records_.constant_columns(theirs.matrix)
         if flat.any():
@@ -228,9 +247,9 @@ def read_tables(
             require(not flat.all(), "Every feature is constant over the reference records.")
             with rows_named(order):
                 _refuse_outside(own, theirs, flat)
-            own, theirs = own.columns(~flat), theirs.columns(~flat)
+            own, theirs, kept = own.columns(~flat), theirs.columns(~flat), ~flat
     inputs = (given.fingerprint(), beside.fingerprint(there))
-    return Tables(own, theirs, _ids(frame, id, order), dropped, inputs)
+    return Tables(own, theirs, _ids(frame, id, order), dropped, inputs, kept)
 
 
 def _refuse_outside(
@@ -296,7 +315,7 @@ def solve(
 ) -> Defences:
     """Noise at the rate as it is, and rate at the noise as it is."""
     goal = {"advantage": wanted.advantage, "percentile": wanted.percentile}
-    known = measured.leakage if release.noise == 0.0 else None
+    known = None if release.noisy else measured.leakage
     noise = solve_noise(rows, model, release, leakage=known, **goal)
     rate = solve_rate(rows, model, release, **goal)
     spread = np.sqrt(np.median(model.variances) / release.behind)

@@ -61,6 +61,7 @@ def measure(
     *,
     loss: Loss,
     add: Callable[[Any, Any], Any] | None = None,
+    calibration: str = parametric.NORMAL,
     models: int = MODELS,
     shadows: int = SHADOWS,
     cross_fed: bool = True,
@@ -82,12 +83,16 @@ def measure(
     4: independent counts, 2 ``models`` (1 + 2 ``shadows``) trainings). All target errors come from
     the same models.
 
+    ``calibration`` says where the test draws its line: ``normal`` as published, which keeps the
+    target error for normal losses, or ``ranks`` among the shadow models, which keeps it for any.
+
     With a folder ``cache`` finished pieces are kept and found again. They are named by the data,
     the numbers here, the source of the modules of ``train`` and ``loss`` and ``cache_key``:
     give one that changes whenever the training does for another reason.
     ``n_jobs``, ``backend`` and ``address`` say who trains (``divulge.work.Engine``).
     """
     check_words({"seed": seed})
+    parametric.check_calibration(calibration)
     require(models >= 4, f"At least four models per side are needed. Found {models}.")
     require(cross_fed or shadows >= 2, f"At least two shadow models are needed. Found {shadows}.")
     require(
@@ -119,14 +124,16 @@ def measure(
     for (side, start, size), found in zip(tasks, results, strict=True):
         losses[side][start : start + size] = found["loss"]
     if cross_fed:
-        counts = parametric.cross_fed(losses[0], losses[1], target)
+        counts = parametric.cross_fed(losses[0], losses[1], target, calibration=calibration)
         return Measured(losses[0], losses[1], target, counts, True)
     accused, own = [], []
     for side in (0, 1):
         table = losses[side].reshape(models, each)
         own.append(table[:, 0])
         of0, of1 = table[:, 1 : 1 + shadows], table[:, 1 + shadows :]
-        accused.append(parametric.independent(table[:, 0], of0, of1, target))
+        accused.append(
+            parametric.independent(table[:, 0], of0, of1, target, calibration=calibration)
+        )
     total = np.full(target.size, models)
     counts = np.column_stack([accused[0].sum(axis=0), total, (~accused[1]).sum(axis=0), total])
     return Measured(own[0], own[1], target, counts.astype(float), False)

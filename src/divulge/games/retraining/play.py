@@ -23,6 +23,7 @@ from divulge.games.retraining.read import ErrorCounts, read_counts
 from divulge.posterior import correlated as correlated_
 from divulge.posterior import mesh as meshes
 from divulge.posterior.exact import Posterior, log_prior, of_likelihood, posterior
+from divulge.posterior.hierarchy import hierarchical
 from divulge.posterior.likelihood import tabulate
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.proof.rule import DELTAS
@@ -60,6 +61,7 @@ def audit(
     group: str | None = None,
     correlated: bool = False,
     margins: str | None = None,
+    hierarchy: bool = False,
     strength: StrengthPrior | str | float | None = None,
     prior: EpsilonPrior | str | None = None,
     level: float = 0.9,
@@ -76,9 +78,10 @@ def audit(
     attack. ``correlated`` is for counts from cross-fed shadow models; its ``margins`` are
     ``beta-binomial`` where a count is 0 or full (default), or ``normal`` throughout, which is the
     paper's eq. 7 and gives its Table 1. ``group`` names a column whose equal values mark dependent
-    attacks, which are pooled. ``prior`` is that of epsilon (``half-normal:10``), ``strength`` a
-    number or ``beta:1,1``. ``sampler`` draws that many times from the published sampler as a
-    cross-check.
+    attacks, which are pooled, or with ``hierarchy`` modelled in full: each has rates of its own
+    about those of its group (the paper's Appendix C). ``prior`` is that of epsilon
+    (``half-normal:10``), ``strength`` a number or ``beta:1,1``. ``sampler`` draws that many times
+    from the published sampler as a cross-check.
     """
     require_probability("level", level)
     require(len(deltas) > 0, "Give at least one delta.")
@@ -90,6 +93,10 @@ def audit(
     require(
         correlated or margins is None,
         "Margins are those of correlated counts: give --correlated too, or leave out --margins.",
+    )
+    require(
+        not hierarchy or group is not None,
+        "The hierarchy is that of groups: give --group too, or leave out --hierarchy.",
     )
     margins = margins or correlated_.MARGINS[0]
     correlated_.check_margins(margins)
@@ -103,7 +110,9 @@ def audit(
         if progress is not None:
             progress("posterior", k, len(deltas))
         estimates.append(
-            estimate(
+            estimate_groups(counts, float(delta), of_e, of_s, k == 0)
+            if hierarchy
+            else estimate(
                 counts.pooled, float(delta), of_e, of_s, margins if correlated else None, k == 0
             )
         )
@@ -132,7 +141,7 @@ def audit(
             inputs,
             prior_of_epsilon=str(of_e),
             prior_of_strength=str(of_s),
-            counts="correlated" if correlated else ("pooled" if group else "independent"),
+            counts=_kind(correlated, group, hierarchy),
             **dict[str, Any]({"margins": margins} if correlated else {}),
         ),
         posterior=findings.summary(estimates, draws, level),
@@ -183,6 +192,23 @@ def estimate(
                 posterior(counts, delta, epsilon_prior=other_e, strength=other_s, whole=False)
             )
     return Estimate(main, strongest, tuple(others))
+
+
+def estimate_groups(
+    counts: ErrorCounts, delta: float, of_e: EpsilonPrior, of_s: StrengthPrior, alternatives: bool
+) -> Estimate:
+    """The same for groups of dependent attacks, each with rates of its own (Appendix C)."""
+    strongest = posterior(counts.pooled, delta, epsilon_prior=of_e, strength=STRONGEST, whole=False)
+    found = hierarchical(counts.rows, counts.keys, delta, epsilon_prior=of_e, strength=of_s)
+    chosen = [pair for pair in ALTERNATIVES if pair != (of_e, of_s)] if alternatives else []
+    others = [found.posterior(*p) for p in chosen if p[1].fixed is None and of_s.fixed is None]
+    return Estimate(found.posterior(of_e, of_s), strongest, tuple(others), found.summary())
+
+
+def _kind(correlated: bool, group: str | None, hierarchy: bool) -> str:
+    if correlated:
+        return "correlated"
+    return "independent" if group is None else ("hierarchical" if hierarchy else "pooled")
 
 
 def _strength(given: StrengthPrior | str | float | None) -> StrengthPrior:

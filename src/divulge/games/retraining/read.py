@@ -43,6 +43,8 @@ class ErrorCounts:
     pooled: Array
     """One row per group; the same as ``rows`` without groups. Need not be whole numbers."""
     groups: int | None
+    keys: tuple[str, ...]
+    """The group of every row; none without groups."""
     intraclass: float
     """Correlation of decisions within a group beyond that within one attack."""
     columns: tuple[str, ...]
@@ -73,10 +75,10 @@ def read_counts(
     frame = arranged(frame, order_of(frame, [*names, *([] if group is None else [group])]))
     counts = np.column_stack([tables.numbers(frame, name, "the table") for name in names])
     if group is None:
-        return ErrorCounts(counts, counts, None, 0.0, tuple(names)), inputs
+        return ErrorCounts(counts, counts, None, (), 0.0, tuple(names)), inputs
     keys = [str(v) for v in frame[group].to_list()]
     pooled, correlation = pool(counts, keys)
-    return ErrorCounts(counts, pooled, len(pooled), correlation, tuple(names)), inputs
+    return ErrorCounts(counts, pooled, len(pooled), tuple(keys), correlation, tuple(names)), inputs
 
 
 _RATES = {

@@ -103,18 +103,16 @@ def empty_counts(error: float) -> list[float]:
 def both_counts(error: float) -> list[float]:
     """Correlated counts: the variance of a count is that of the beta-binomial.
 
-    The density of the normal margin at its centre tells the variance that was used.
+    The margin's size and its variance factor tell the variance that is used.
     """
     out = []
     for n, tau in ((100.0, 0.02), (100.0, 0.1)):
-        growth = correlated.CorrelatedGrowth(np.array([[40.0, n, 30.0, n]]), tau, "normal")
+        counts = np.array([[40.0, n, 30.0, n]])
+        growth = correlated.CorrelatedGrowth(counts, tau, "normal", np.zeros(1))
         wide = 1.0 / tau - 1.0
         exact = betabinom.var(int(n), 0.4 * wide, 0.6 * wide)
-        value, deviate, _ = growth._margin(
-            np.array([[40.0]]), np.array([[n]]), np.array([[0.4]]), growth.inflation[:, :1]
-        )
-        used = np.exp(-2.0 * value[0, 0]) / (2.0 * np.pi)
-        out += [exact / used, 1.0 + abs(float(deviate[0, 0]))]
+        count, size, factor, _, _ = growth.margins[0][0]
+        out += [exact / (size * factor * 0.4 * 0.6), 1.0 + abs(float(count - 0.4 * size))]
     return out
 
 
