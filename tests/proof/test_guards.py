@@ -11,7 +11,7 @@ from scipy.special import expit
 from divulge.errors import CannotConclude
 from divulge.games.membership.play import membership
 from divulge.mechanisms import Shifted
-from divulge.proof import controls
+from divulge.proof import controls, resampled
 
 ROWS = 1800
 
@@ -105,12 +105,12 @@ def test_a_handful_of_held_out_records_cannot_teach():
 def test_the_bootstrap_resamples_the_held_out_records(monkeypatch):
     taught = []
 
-    def spy(point, refit, size, **options):
+    def spy(points, refit, size, **options):
         taught.append((size, refit.features_fit.shape[0]))
-        return bootstrap(point, refit, size, **options)
+        return bootstrap_each(points, refit, size, **options)
 
-    bootstrap = controls.bootstrap
-    monkeypatch.setattr(controls, "bootstrap", spy)
+    bootstrap_each = resampled.bootstrap_each
+    monkeypatch.setattr(resampled, "bootstrap_each", spy)
     table, heldout = parted(900, 700)
     result = membership(
         table, score="score", features="x_*", heldout=heldout, estimator="logistic", bootstrap=8

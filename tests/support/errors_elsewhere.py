@@ -348,7 +348,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
     ),
     Mutation(
         "bootstrap not recentred",
-        "divulge.proof.bootstrap:bootstrap",
+        "divulge.proof.bootstrap:recentred",
         "raw + point - middle",
         "raw",
         ("bootstrap",),

@@ -1,146 +1,21 @@
-"""Around the bound: bootstrap of the published correction, and the negative control."""
+"""Around the bound: the negative control."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import rankdata
 
-from divulge.bounds import recursion
-from divulge.bounds.statement import HONEST_GUESSES
 from divulge.errors import CannotConclude
-from divulge.proof import corrections
-from divulge.proof.bootstrap import bootstrap
 from divulge.proof.corrections import Proof
-from divulge.proof.prepared import Prepared
 from divulge.proof.prove import prove
+from divulge.proof.resampled import Resampled
 from divulge.proof.rule import Rule
-from divulge.result import Bound
 from divulge.result.of_helpers import LadderRecord
-from divulge.result.shared import Bootstrap
-from divulge.shift import conditional, propensity
 from divulge.trials import Trials
-from divulge.types import Array, Floats, Progress
-from divulge.work import Engine
-from divulge.work.pieces import Pieces, digest
-
-
-@dataclass(frozen=True)
-class Resampled:
-    """The published conditional bound on mu after its bootstrap."""
-
-    bound: Bound
-    diagnostics: Bootstrap = field(repr=False)
-
-
-@dataclass(frozen=True)
-class _Refit:
-    """Refit a logistic propensity on resampled rows and recompute the bound; picklable."""
-
-    features_fit: Array
-    truth_fit: Array
-    apart: bool
-    """Whether it is fitted on held-out records, whose share of members is not the coin's."""
-    coin: float
-    features_tail: Array
-    guess: npt.NDArray[Any]
-    truth_tail: Array
-    uniforms: Array
-    error: float
-
-    def __call__(self, rows: npt.NDArray[np.intp]) -> float:
-        truth = self.truth_fit[rows]
-        predict = propensity.fit_log_odds(
-            self.features_fit[rows], truth, rng=np.random.default_rng(0)
-        )
-        moved = propensity.recentred(truth, self.coin) if self.apart else 0.0
-        return self.bound(predict(self.features_tail) + moved)
-
-    def bound(self, log_odds: Array) -> float:
-        counts = conditional.tampered_counts(
-            self.guess, self.truth_tail, log_odds, self.uniforms, signed=False
-        )
-        return recursion.mu_lower_bound(counts.trials, counts.guesses, counts.correct, self.error)
-
-
-def published(
-    trials: Trials,
-    prepared: Prepared,
-    *,
-    error: float,
-    resamples: int,
-    rng: np.random.Generator,
-    engine: Engine,
-    pieces: Pieces,
-    progress: Progress | None,
-) -> Resampled:
-    """000 as published: logistic propensity with Platt scaling, conditional guesses, bootstrap.
-
-    The error is split evenly between the test and the bootstrap. Guesses and uniforms stay fixed.
-    What is resampled are the records that taught the propensity: held-out ones, or the head.
-    """
-    features, heldout = trials.features, trials.heldout
-    assert features is not None
-    head, tail = prepared.head, prepared.tail
-    half = error / 2.0
-    if heldout is None:
-        log_odds, _ = propensity.split_fit(
-            features, prepared.truth, prepared.order, head.size, learner="logistic", rng=rng
-        )
-        taught, truth = features[head], prepared.truth[head]
-    else:
-        taught, truth = heldout
-        log_odds = propensity.fit_log_odds(taught, truth, rng=rng)(features)
-        log_odds += propensity.recentred(truth, prepared.coin)
-    uniforms = rng.random(prepared.truth.size)
-    simple = replace(prepared, log_odds=log_odds, score=prepared.raw)
-    guess, counts = corrections.conditional_guesses(simple, half, uniforms, rng, signed=False)
-    refit = _Refit(
-        taught,
-        truth,
-        heldout is not None,
-        prepared.coin,
-        features[tail],
-        guess,
-        prepared.truth[tail],
-        uniforms[tail],
-        half,
-    )
-    named = digest(*(getattr(refit, f.name) for f in fields(refit)))
-    point = recursion.mu_lower_bound(counts.trials, counts.guesses, counts.correct, half)
-    report = None if progress is None else lambda k, n: progress("bootstrap", k, n)
-    values = bootstrap(
-        point,
-        refit,
-        truth.size,
-        error=half,
-        rng=rng,
-        resamples=resamples,
-        engine=engine,
-        keep=pieces.tasks("bootstrap", lambda seed: {"refit": named, "seed": seed}),
-        progress=report,
-    )
-    stated = Bound(
-        parameter="mu",
-        value=values.lower,
-        confidence=1.0 - error,
-        method="recursion, bootstrapped propensity",
-        theorem="Zero-Run auditing, Theorem 5.1 and Algorithm 3 as printed",
-        assumptions=(
-            corrections.INDEPENDENT,
-            "a logistic propensity is right up to sampling error",
-            HONEST_GUESSES,
-        ),
-        correction="conditional",
-    )
-    shown = Bootstrap(
-        parameter="mu", values=values.values.tolist(), point=values.point, lower=values.lower
-    )
-    return Resampled(stated, shown)
+from divulge.types import Array, Floats
 
 
 @dataclass(frozen=True)

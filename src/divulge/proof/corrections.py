@@ -284,6 +284,14 @@ def conditional_guesses(
     return _aware_guesses(prepared, _aware(prepared), error, uniforms, rng, signed=signed)
 
 
+def guesses_at(
+    prepared: Prepared, deltas: Sequence[float], error: float, rng: np.random.Generator
+) -> tuple[guessing.Guesses, ...]:
+    """Propensity-aware guesses on the counted trials for each delta, as published."""
+    evidence, prior = _aware(prepared), prepared.log_odds_of(prepared.tail)
+    return tuple(tampered.guesses(evidence, prior, d, error, rng, signed=False) for d in deltas)
+
+
 def _aware_guesses(
     prepared: Prepared,
     evidence: Array,

@@ -88,7 +88,7 @@ def state(context: Context, proof: Proof, around: Controls = NO_CONTROLS) -> Res
     verdict = _verdict(context, proof, evidence)
     if around.unheard and around.unheard not in verdict.reasons:
         verdict = replace(verdict, robust=False, reasons=(*verdict.reasons, around.unheard))
-    bounds = proof.bounds + ((around.resampled.bound,) if around.resampled is not None else ())
+    bounds = proof.bounds + (() if around.resampled is None else around.resampled.bounds)
     if verdict.status == "cannot conclude":  # no verdict rests on them
         bounds = tuple(replace(bound, headline=False) for bound in bounds)
     counted = measures.roc_counts(prepared.raw, prepared.truth)

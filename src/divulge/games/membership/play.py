@@ -31,6 +31,7 @@ from divulge.proof.corrections import Proof
 from divulge.proof.draw import draw
 from divulge.proof.parts import PARTS, error_of_each, exchanged
 from divulge.proof.prove import prove
+from divulge.proof.resampled import published
 from divulge.proof.rule import CORRECTIONS, DELTAS, Named, Rule
 from divulge.result import Diagnostics, Result
 from divulge.trials import Trials
@@ -243,10 +244,11 @@ def audit_pools(
         plain = replace(rule, headline=None)
         around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
-        resampled = controls.published(
+        resampled = published(
             trials,
             proof.prepared,
             error=rule.error,
+            deltas=rule.deltas,
             resamples=bootstrap,
             rng=rng,
             engine=engine,

@@ -18,6 +18,7 @@ from divulge.mechanisms.labels.response import (
     transition_matrix,
 )
 from divulge.mechanisms.labels.teachers import TeacherLabels, vote_guarantee, vote_scale
+from divulge.mechanisms.labels.vote_accounting import epsilon_of_votes, scale_of_votes
 
 __all__ = [
     "NO_PRIVACY",
@@ -32,10 +33,12 @@ __all__ = [
     "StagedLabels",
     "TeacherLabels",
     "best_sizes",
+    "epsilon_of_votes",
     "invert_response",
     "label_channel",
     "posterior",
     "randomised_response_curve",
+    "scale_of_votes",
     "transition_matrix",
     "vote_guarantee",
     "vote_scale",

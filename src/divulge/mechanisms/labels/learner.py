@@ -71,10 +71,14 @@ def fit_soft_labels(
     """A clone of the learner, fitted to one distribution over the labels per record.
 
     A learner that takes sample_weight sees each record once per label of positive probability, with
-    that weight. For any other, one label is drawn per record.
+    that weight; one with ``fit_soft(X, soft, classes)`` is given the distributions. For any other,
+    one label is drawn per record.
     """
     if np.all((soft == 0.0) | (soft == 1.0)):
         return fit_labels(learner, x, soft.argmax(axis=1), classes, rng)
+    if hasattr(learner, "fit_soft"):
+        model = _seeded(clone(learner), rng).fit_soft(x, soft, classes)
+        return FittedLearner(model, np.arange(classes.size), classes.size)
     if _weight_name(learner) is None:
         cumulated = np.cumsum(soft, axis=1)
         u = rng.random(soft.shape[0]) * cumulated[:, -1]

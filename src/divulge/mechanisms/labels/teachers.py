@@ -12,8 +12,9 @@ from divulge.curves import ApproximateDP, Gaussian, mu_from_epsilon
 from divulge.errors import require, require_probability
 from divulge.mechanisms.labels.base import LabelPrivateClassifier, Task, as_table
 from divulge.mechanisms.labels.guarantee import NO_PRIVACY, Guarantee, check_epsilon
-from divulge.mechanisms.labels.learner import fit_labels, partition, take
+from divulge.mechanisms.labels.learner import check_learner, fit_labels, partition, take
 from divulge.mechanisms.labels.response import Codes
+from divulge.mechanisms.labels.vote_accounting import epsilon_of_votes
 from divulge.types import Array
 
 NOISES = ("gaussian", "laplace")
@@ -71,10 +72,14 @@ class TeacherLabels(LabelPrivateClassifier):
     parts nor the choice depends on any label.
 
     State either ``epsilon`` (with ``delta`` for Gaussian noise), from which the scale is solved, or
-    ``scale``: the standard deviation of Gaussian noise, the scale of Laplace noise.
+    ``scale``: the standard deviation of Gaussian noise, the scale of Laplace noise. ``teacher`` is
+    what the teachers learn with, if not the ``learner`` of the student; with a student that also
+    learns from the features of all records (FixMatch) this is PATE-FM.
 
     After fit: ``teacher_`` (of each record), ``queries_`` (their indices, None for a table),
-    ``noisy_votes_``, ``noisy_labels_`` (of the queries), ``scale_``, ``guarantee_``.
+    ``noisy_votes_``, ``noisy_labels_`` (of the queries), ``scale_``, ``guarantee_``, and, of
+    Gaussian noise, ``spent_``: what these votes cost at ``delta`` (``vote_accounting``), which is
+    not private itself.
     """
 
     def __init__(
@@ -86,10 +91,12 @@ class TeacherLabels(LabelPrivateClassifier):
         teachers: int = 10,
         queries: Any = 100,
         noise: str = "gaussian",
+        teacher: Any = None,
         classes: npt.ArrayLike | None = None,
         random_state: Any = None,
     ) -> None:
         self.learner = learner
+        self.teacher = teacher
         self.epsilon = epsilon
         self.delta = delta
         self.scale = scale
@@ -108,6 +115,8 @@ class TeacherLabels(LabelPrivateClassifier):
         """Fit the teachers, let them vote, and fit the student to the noisy winners."""
         guarantee = self.guarantee
         task = self._start(X, y)
+        if self.teacher is not None:
+            check_learner(self.teacher)
         require(
             1 <= self.teachers <= task.records,
             f"teachers must lie between 1 and the number of records ({task.records}). "
@@ -116,6 +125,8 @@ class TeacherLabels(LabelPrivateClassifier):
         asked = self._ask(task)
         self.scale_ = self._scale()
         votes = self._vote(task, asked)
+        gaussian = self.noise == "gaussian"
+        self.spent_ = epsilon_of_votes(votes, self.scale_, self.delta) if gaussian else None
         if self.noise == "laplace":
             noise = task.rng.laplace(scale=self.scale_, size=votes.shape)
         else:
@@ -160,10 +171,11 @@ class TeacherLabels(LabelPrivateClassifier):
         """How many teachers chose each label, for each query."""
         self.teacher_ = np.empty(task.records, dtype=np.intp)
         votes = np.zeros((self._asked(), task.classes.size))
+        learner = self.learner if self.teacher is None else self.teacher
         for teacher, part in enumerate(partition(task.records, self.teachers, task.rng)):
             self.teacher_[part] = teacher
             own = take(task.x, part)
-            model = fit_labels(self.learner, own, task.codes[part], task.classes, task.rng)
+            model = fit_labels(learner, own, task.codes[part], task.classes, task.rng)
             choice = model.predict_proba(asked).argmax(axis=1)
             votes[np.arange(choice.size), choice] += 1.0
         return votes
