@@ -172,8 +172,9 @@ def network(torch: Any, width: int, hidden: int, classes: int) -> Any:
 
 
 def as_images(torch: Any, x: Array) -> Any:
-    """Rows of pixels as a batch of images."""
-    return torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32)).reshape(-1, 1, SIDE, SIDE)
+    """Rows of pixels as a batch of images; columns after the pixels are not theirs."""
+    pixels = np.ascontiguousarray(x[:, : SIDE * SIDE], dtype=np.float32)
+    return torch.from_numpy(pixels).reshape(-1, 1, SIDE, SIDE)
 
 
 def moved(torch: Any, images: Any, most: int, rng: np.random.Generator) -> Any:

@@ -1,10 +1,10 @@
 """What noisy votes cost given how clear they were: data-dependent accounting of PATE.
 
 Papernot et al. (2018), "Scalable private learning with PATE", Theorem 6 and Propositions 7, 8 and
-10: where one label leads by far, its winning says little about any teacher. The epsilon holds for
-these votes and every neighbour of them, at a scale of the noise that was fixed without them. It is
-itself a function of the labels, so whoever publishes it gives something away; and it is no promise
-for other data, as ``vote_guarantee`` is.
+10: where one label leads by far, its winning says little about any teacher. The epsilon holds from
+these votes to every neighbour of them and not back, at a scale of the noise that was fixed without
+them. It is itself a function of the labels, so whoever publishes it gives something away; and it is
+no promise for other data, as ``vote_guarantee`` is, nor a curve to test an audit against.
 """
 
 from __future__ import annotations
