@@ -19,6 +19,8 @@ def divergence(p: float, q: float, order: float) -> float:
     """Renyi divergence of two coins, the first of which seldom shows heads."""
     tails = order * math.log1p(-p) + (1 - order) * math.log1p(-q)
     heads = order * math.log(p) + (1 - order) * math.log(q)
+    if heads > 500.0:
+        return heads / (order - 1)
     return math.log1p(math.expm1(tails) + math.exp(heads)) / (order - 1)
 
 
@@ -89,10 +91,10 @@ def test_teachers_may_learn_otherwise_than_their_student() -> None:
     y = (x[:, 0] > 0.0).astype(int)
     Counted.sizes.clear()
     model = TeacherLabels(
-        LogisticRegression(), 5.0, teachers=4, queries=50, teacher=Counted(), random_state=0
+        LogisticRegression(), 100.0, teachers=4, queries=50, teacher=Counted(), random_state=0
     ).fit(x, y)
     assert Counted.sizes == [50] * 4
-    assert 0.0 < model.spent_
+    assert model.spent_ > 0.0
     assert (model.predict(x) == y).mean() > 0.7
     with pytest.raises(InputError, match="learner"):
         TeacherLabels(LogisticRegression(), 5.0, teacher=LogisticRegression).fit(x, y)
