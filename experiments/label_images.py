@@ -115,7 +115,8 @@ def embedded(data: Images, abroad: ConvNet) -> Images:
 
     seen = abroad.embed(data.x)
     found = PCA(min(EMBEDDED, len(seen)), svd_solver="randomized", random_state=0)
-    return replace(data, x=np.column_stack([data.x, found.fit_transform(seen)]))
+    components = found.fit_transform(seen)
+    return replace(data, x=np.column_stack([data.x, components / components.std(axis=0)]))
 
 
 def embedding(x: Array) -> Array:
@@ -157,7 +158,9 @@ class Bench:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import FunctionTransformer
 
-        return make_pipeline(FunctionTransformer(embedding), LogisticRegression())
+        return make_pipeline(
+            FunctionTransformer(embedding), LogisticRegression(C=0.1, max_iter=500)
+        )
 
     def pate(self, epsilon: float, options: Row) -> TeacherLabels:
         """Many queries; the noise by data-dependent accounting of public votes."""

@@ -8,8 +8,9 @@ a third of the rest teaches the proxy, one the target, which has no privacy (eps
 one the model of the null row, which never saw an audited label: every claim there is false. The
 proxy is the target's learner, as in the paper, or a calm one that made only three passes.
 
-Prints what label inference, calibrated losses (Watson et al. 2022) and RMIA (Zarifzadeh et al. 2024)
-claim as published, and what ``divulge`` proves with the held-out passages. Needs ``make text``.
+Prints what label inference, calibrated losses (Watson et al. 2022) and RMIA (Zarifzadeh et al.
+2024) claim as published, and what ``divulge`` proves with the held-out passages. Needs ``make
+text``.
 """
 
 from __future__ import annotations
