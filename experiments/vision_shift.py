@@ -1,6 +1,6 @@
 """Images under shift: Figure 2(b) and (c) of Zero-Run auditing (paper 000), on Fashion-MNIST.
 
-    python experiments/vision_shift.py [--seeds 3] [--resamples 200] [--quick]
+    python experiments/vision_shift.py [--seeds 3] [--pictures 5000] [--resamples 200] [--quick]
 
 Two cameras photograph the same clothes: they differ in the mix of classes, in the angle and in the
 contrast, by distributions that overlap, so the true propensity of every picture is known. A small
@@ -328,13 +328,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run, print, write."""
     options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     options.add_argument("--seeds", type=int, default=3)
+    options.add_argument("--pictures", type=int, default=Setting.pictures, help="in each part")
     options.add_argument("--resamples", type=int, default=Setting.resamples)
     options.add_argument("--epochs", type=int, default=Setting.epochs)
     options.add_argument("--fashion", type=Path, default=FASHION)
     options.add_argument("--out", type=Path, default=Path("out"))
     options.add_argument("--quick", action="store_true", help="800 pictures, 10 resamples")
     args = options.parse_args(arguments)
-    setting = QUICK if args.quick else Setting(resamples=args.resamples, epochs=args.epochs)
+    sizes = {"resamples": args.resamples, "epochs": args.epochs, "pictures": args.pictures}
+    setting = QUICK if args.quick else Setting(**sizes)
     console, start = Console(width=120), time.perf_counter()
     pieces, rows = Pieces(args.out / "pieces"), []
     args.out.mkdir(parents=True, exist_ok=True)
