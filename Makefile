@@ -109,6 +109,8 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/zero_run.py
 	$(BIN)/python experiments/real_shift.py
 	$(BIN)/python experiments/label_privacy.py
+	$(BIN)/python experiments/label_figures.py --quick
+	$(BIN)/python experiments/label_clicks.py --quick --learner boosting
 	$(BIN)/python experiments/label_limits.py
 	$(BIN)/python experiments/panoramia.py
 	$(BIN)/python experiments/synthetic_limits.py
@@ -119,6 +121,9 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/few_canaries.py
 	$(BIN)/python experiments/dirac_canaries.py
 	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/mcmc_images.py --quick)
+	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/label_text.py --quick)
+	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/vision_shift.py --quick)
+	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/label_images.py --quick)
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
 	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/lineup_language.py)
 	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
