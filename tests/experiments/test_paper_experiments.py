@@ -191,7 +191,7 @@ def test_vision_shift_compares_the_corrections(
 ) -> None:
     pytest.importorskip("torch")
     vision_shift = importlib.import_module("vision_shift")
-    pictures(tmp_path, 18_000, 3000)
+    pictures(tmp_path, 9000, 1500)
     command = ["--quick", "--seeds", "1", "--fashion", str(tmp_path), "--out", str(tmp_path)]
     vision_shift.main(command)
     found = rows_of(tmp_path / "vision_shift.csv")
@@ -207,7 +207,7 @@ def test_vision_shift_compares_the_corrections(
 def test_label_images_has_every_learner(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     label_images = importlib.import_module("label_images")
-    pictures(tmp_path, 1800, 300)
+    pictures(tmp_path, 2400, 400)
     command = ["--quick", "--without-ours", "--fashion", str(tmp_path), "--out", str(tmp_path)]
     label_images.main(command)
     found = rows_of(tmp_path / "label_images.csv")
