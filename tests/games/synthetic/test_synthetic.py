@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games.synthetic import helper_models, prepare
+from divulge.games.synthetic import answers, helper_models, prepare
 from divulge.games.synthetic.play import synthetic
 from divulge.generators.trees import SequentialTrees
 from divulge.result import Result
@@ -191,7 +191,7 @@ def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_p
         answer = KNeighborsClassifier.predict_proba
 
         def only_first(self, x):
-            assert len(x) <= prepare.FIRST, "more than the first records were asked about again"
+            assert len(x) <= answers.FIRST, "more than the first records were asked about again"
             return answer(self, x)
 
         broken.setattr(KNeighborsClassifier, "predict_proba", only_first)
@@ -216,14 +216,14 @@ def gathered(work):
 def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, monkeypatch):
     monkeypatch.setattr(prepare, "WORTH_SHARING", 0)
     keys, told = {"members": "m", "model": "f"}, []
-    two = prepare.Work(
+    two = answers.Work(
         keys,
         pieces=Pieces(tmp_path),
         engine=Engine("loky", 2),
         progress=lambda *now: told.append(now),
     )
     first = gathered(two)
-    assert gathered(prepare.Work({"members": "m"})) == first
+    assert gathered(answers.Work({"members": "m"})) == first
     forests, helpers = (sorted(tmp_path.glob(f"{name}-*")) for name in ("forest", "helper"))
     assert len(forests) == D
     assert len(helpers) == 2
@@ -234,14 +234,14 @@ def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, mo
     next(tmp_path.glob("generated-*")).unlink()
     for damaged in (forests[1], helpers[0]):
         damaged.write_bytes(b"damaged")
-    assert gathered(prepare.Work(keys, pieces=Pieces(tmp_path))) == first
+    assert gathered(answers.Work(keys, pieces=Pieces(tmp_path))) == first
     again = [p for p, before in times.items() if p.stat().st_mtime_ns != before]
     assert again == [forests[1], helpers[0]]
 
 
 def test_few_records_start_no_process(monkeypatch):
     monkeypatch.setattr(engine_, "Processes", None)
-    assert gathered(prepare.Work({"members": "m"}, engine=Engine("loky", 2)))
+    assert gathered(answers.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
 def test_stages_are_told():
@@ -325,7 +325,7 @@ def test_too_few_records_conclude_nothing(change, reason):
         ({"rule": "best"}, "Unknown rule"),
         ({"repeats": 0}, "repeats"),
         ({"gamma": 1.0}, "gamma"),
-        ({"generator": "gan"}, "Unknown generator"),
+        ({"generator": "wgan"}, "Unknown generator"),
         ({"nonmembers": records(50, 0)}, "real non-members are too few"),
         ({"features": "x_0", "model": None, "target_loss": "x_0"}, "feature and a loss"),
     ],
