@@ -1,4 +1,4 @@
-"""Images for PANORAMIA (002): Tables 1, 2, 3, 7 and Figures 5, 6, 8, 13 to 15, in small.
+"""Images for PANORAMIA (002): Tables 1, 2, 3, 5, 7, 10 and Figures 5, 6, 8, 13 to 15, in small.
 
     python experiments/panoramia_images.py [--quick] [--members 8000] [--repeats 5] [--seed 0]
                                            [--fashion DIR] [--out DIR] [--without-dp]
@@ -140,7 +140,7 @@ def table_3(run: Run, played: Played, targets: Mapping[str, Array]) -> list[tupl
 def table_2(run: Run, played: Played, targets: Mapping[str, Array]) -> list[tuple[str, ...]]:
     """c_lb, and epsilon~ of every target named, by what the baseline's helper learned from."""
     rows = []
-    for label, names in {"none": (), **{n: (n,) for n in BOTH}, "both": BOTH}.items():
+    for label, names in {"none": (), **{n: (n,) for n in played.helpers}, "both": BOTH}.items():
         found = {t: measured(contests(run, played, x, names, False)) for t, x in targets.items()}
         first = next(iter(found.values()))
         tilde = (spread(own["epsilon_tilde"]) for own in found.values())
@@ -223,12 +223,12 @@ def run_all(run: Run, args: Any) -> str:
     images = np.concatenate([own[0], new[0], run.nonmembers[0]])
     labels = np.concatenate([own[1], new[1], run.nonmembers[1]])
     sizes = (len(own[0]), len(new[0]), len(run.nonmembers[0]))
-    wide = s.widths[1]
+    narrow, wide = s.widths
+    real = tuple(m[:taught] for m in run.members)
     helpers = {
-        "generated": plain(run, "helper, generated", wide, lessons, s.helper)[-1],
-        "real": plain(run, "helper, real", wide, tuple(m[:taught] for m in run.members), s.helper)[
-            -1
-        ],
+        "generated": (plain(run, "helper, generated", wide, lessons, s.helper)[-1], wide),
+        "real": (plain(run, "helper, real", wide, real, s.helper)[-1], wide),
+        "real, narrow": (plain(run, "helper, narrow", narrow, real, s.helper)[-1], narrow),
     }
     states: dict[str, tuple[Any, int]] = {}
     curves = []
@@ -243,8 +243,10 @@ def run_all(run: Run, args: Any) -> str:
             )
             curves.append((str(width), str(epoch), *(f"{v:.3f}" for v in pair)))
     if not args.without_dp:
-        for epsilon in s.epsilons:
-            states[f"DP-SGD, epsilon {epsilon:g}"] = private(run, epsilon), s.private_width
+        usual, other = s.private_epochs
+        for epsilon, epochs in (*((e, usual) for e in s.epsilons), (s.epsilons[-1], other)):
+            name = f"DP-SGD, epsilon {epsilon:g}, {epochs} epochs"
+            states[name] = private(run, epsilon, epochs), s.private_width
     table_1 = [
         (name, *(f"{accuracy(*state, part):.3f}" for part in (run.members, run.nonmembers)))
         for name, state in states.items()
@@ -253,7 +255,7 @@ def run_all(run: Run, args: Any) -> str:
         images,
         labels,
         sizes,
-        {k: losses_of(v, wide, images, labels) for k, v in helpers.items()},
+        {k: losses_of(*v, images, labels) for k, v in helpers.items()},
     )
     targets = {k: losses_of(*v, images, labels) for k, v in states.items()}
     many = f"width {wide}, {s.epochs[1]} epochs"
