@@ -55,11 +55,11 @@ def test_the_views_are_tokens_and_losses_place_by_place(rng):
     blind, attack = own.view(rows, False), own.view(rows, True)
     assert blind.shape == (2, LENGTH + 2 * (LENGTH - 1))
     np.testing.assert_array_equal(blind[:, :LENGTH], own.tokens[rows])
-    given = guessers.TextClassifier(LENGTH, 0)._parts(attack)[1]
+    given = guessers.TokenReader(LENGTH, 0)._parts(attack)[1]
     np.testing.assert_array_equal(given[:, :, :2], own.helper[rows])
     np.testing.assert_array_equal(given[:, :, 2:], own.target[rows])
     none = Spelled(own.tokens, np.zeros((2 * N, LENGTH - 1, 0)), own.target)
-    assert guessers.TextClassifier(LENGTH, 0)._parts(none.view(rows, False))[1].shape[2] == 0
+    assert guessers.TokenReader(LENGTH, 0)._parts(none.view(rows, False))[1].shape[2] == 0
 
 
 def test_the_image_network_sees_shapes_that_single_pixels_do_not_show(rng):

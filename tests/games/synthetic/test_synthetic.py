@@ -157,6 +157,26 @@ def test_losses_and_generated_records_may_come_as_columns():
     assert any("no helper" in reason for reason in alone.verdict.reasons)
 
 
+def test_gamma_is_part_of_the_verdict():
+    rng = np.random.default_rng(20)
+    tables_ = [
+        {**records(900, seed), "loss": rng.normal(size=900) - shift}
+        for seed, shift in ((21, 2.0), (22, 0.0))
+    ]
+    given = {"generated": tables_[1], "target_loss": "loss", "deltas": (1e-6,)}
+    found = synthetic(tables_[0], **given, gamma=2e-4)
+    told = found.diagnostics.measurement
+    assert told.gamma == 2e-4
+    assert "but for a mass of gamma = 0.0002 of the data." in found.verdict.sentence
+    relaxed = found.diagnostics.relaxed[0]
+    assert (relaxed.gamma, relaxed.delta, relaxed.c_lb) == (2e-4, 1e-6, told.c_lb)
+    assert relaxed.c_plus_epsilon_lb == pytest.approx(told.c_plus_epsilon_lb, abs=0.05)
+    assert found.measurements["c_plus_epsilon_lb"] == told.c_plus_epsilon_lb
+    plain = synthetic(tables_[0], **given)
+    assert "gamma" not in plain.verdict.sentence
+    assert 0.3 < told.c_plus_epsilon_lb < plain.measurements["c_plus_epsilon_lb"] - 0.01
+
+
 def test_a_callable_model_and_a_user_s_generator():
     data = records(1200, 10)
     known = {row.tobytes() for row in matrix(data)}

@@ -12,8 +12,7 @@ from divulge.attacks import scoring
 from divulge.data import tables
 from divulge.data.tables import Frame
 from divulge.errors import require
-from divulge.games.synthetic import guessers
-from divulge.games.synthetic import texts as texts_
+from divulge.games.synthetic import guessers, reading
 from divulge.games.synthetic.helper_models import Teach
 from divulge.generators.base import Training
 from divulge.models.source import Source
@@ -76,7 +75,7 @@ def target(
     def ask(some: Frame) -> dict[str, Array]:
         if by_token:
             assert columns.text is not None
-            return {"tokens": texts_.token_losses(model, some, columns.text)}
+            return {"tokens": reading.token_losses(model, some, columns.text)}
         own = columns.features, columns.label, "the records", columns.text
         return {"loss": scoring.losses(model, some, *own)}
 
@@ -130,7 +129,7 @@ def helpers(
 
 
 def reading_helpers(
-    reader: texts_.Reader,
+    reader: reading.Reader,
     lessons: tuple[Frame, Frame],
     played: Frame,
     columns: RecordColumns,
@@ -143,7 +142,7 @@ def reading_helpers(
     assert reader.place is not None
     own = tuple(tuple(frame[reader.column].to_list()) for frame in lessons)
     shown = tuple(played[reader.column].to_list())
-    teach = texts_.TeachTexts(own, shown, reader.place, work.seed)
+    teach = reading.TeachTexts(own, shown, reader.place, work.seed)
     public = Source(reader.place).fingerprint()
     asked = {"played": digest(np.array(shown)), "public": public, "seed": work.seed}
 

@@ -23,7 +23,7 @@ _CHECKED = 0.15
 
 
 @dataclass(frozen=True)
-class Guesser:
+class Contestant:
     """A classifier that is made from a seed, and what it is shown of the records."""
 
     make: Callable[[int], Any]
@@ -41,11 +41,11 @@ def named(attack: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(wanted))
 
 
-def guessers(attack: Sequence[str], seen: Seen) -> dict[str, Guesser]:
+def guessers(attack: Sequence[str], seen: Seen) -> dict[str, Contestant]:
     """All settings that compete, by name."""
-    found: dict[str, Guesser] = {}
+    found: dict[str, Contestant] = {}
     if COLUMNS in attack:
-        found |= {name: Guesser(make, seen.view) for name, make in settings().items()}
+        found |= {name: Contestant(make, seen.view) for name, make in settings().items()}
     if TEXT in attack:
         if seen.spelled is None:
             raise InputError(
@@ -53,14 +53,14 @@ def guessers(attack: Sequence[str], seen: Seen) -> dict[str, Guesser]:
                 "model, and a public one (--public-model)."
             )
         length = seen.spelled.tokens.shape[1]
-        found["text network"] = Guesser(
-            lambda seed: TextClassifier(length, seed), seen.spelled.view
+        found["text network"] = Contestant(
+            lambda seed: TokenReader(length, seed), seen.spelled.view
         )
     if IMAGE in attack:
         if seen.pixels is None:
             raise InputError("The attack 'image' looks at images: the features must be pixels.")
         pixels = seen.pixels.shape[1]
-        found["image network"] = Guesser(lambda seed: looking(pixels, seed), seen.image)
+        found["image network"] = Contestant(lambda seed: looking(pixels, seed), seen.image)
     return found
 
 
@@ -101,7 +101,7 @@ def looking(pixels: int, seed: int) -> Any:
 
 
 @dataclass
-class TextClassifier:
+class TokenReader:
     """The text network behind the words of scikit-learn; columns as ``Spelled.view`` has them."""
 
     length: int
@@ -109,7 +109,7 @@ class TextClassifier:
     classes_: Any = field(default=None, init=False, repr=False)
     _network: Any = field(default=None, init=False, repr=False)
 
-    def fit(self, x: Array, y: Any) -> TextClassifier:
+    def fit(self, x: Array, y: Any) -> TokenReader:
         """A share of the records says when to stop."""
         from divulge.attacks.text_network import TextNetwork
 

@@ -27,7 +27,7 @@ from divulge.games.synthetic import prepare as generated_
 from divulge.games.synthetic.answers import Work
 from divulge.games.synthetic.guessers import COLUMNS
 from divulge.games.synthetic.prepare import Material
-from divulge.games.synthetic.texts import Reader
+from divulge.games.synthetic.reading import Reader
 from divulge.models.handed import described, handed
 from divulge.models.identity import identity, unnamed
 from divulge.proof.rule import DELTAS

@@ -20,8 +20,7 @@ from divulge.data.arranged import Rows, arranged, order_of
 from divulge.data.features import encode
 from divulge.data.tables import Frame
 from divulge.errors import CannotConclude, InputError, require
-from divulge.games.synthetic import answers, guessers
-from divulge.games.synthetic import texts as texts_
+from divulge.games.synthetic import answers, guessers, reading
 from divulge.games.synthetic.answers import RecordColumns, Work
 from divulge.games.synthetic.contest import least_records
 from divulge.games.synthetic.helper_models import Teach, same_kind
@@ -118,7 +117,7 @@ def gather(
     generator: Generator | None,
     model: Any,
     work: Work,
-    reader: texts_.Reader | None = None,
+    reader: reading.Reader | None = None,
     attack: Sequence[str] = (guessers.COLUMNS,),
 ) -> Material:
     """Split, generate, train the helper, and ask both models about every record that is played.
@@ -152,7 +151,7 @@ def gather(
     taught_by = columns.label if reader is None else reader.place
     helps = model is not None and taught_by is not None and not columns.helper
     teaches = generated is None or helps
-    own_share = GENERATOR_SHARE if reader is None else texts_.SHARE
+    own_share = GENERATOR_SHARE if reader is None else reading.SHARE
     share = own_share if generated is None else HELPER_SHARE if helps else 0.0
     taught, order = np.split(order, [round(share * order.size)])
     if order.size < least_records() or (teaches and taught.size < LEAST_TAUGHT):

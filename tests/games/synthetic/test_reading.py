@@ -11,7 +11,7 @@ pytest.importorskip("transformers", reason="needs the extra 'language'")
 import divulge
 from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games.synthetic.texts import Reader, token_losses
+from divulge.games.synthetic.reading import Reader, token_losses
 from divulge.models import finetune
 from divulge.models.chunks import decode
 
