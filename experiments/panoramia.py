@@ -322,6 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--targets", nargs="+", help="only targets whose name contains one")
     options.add_argument("--private", nargs="+", type=float, default=(), metavar="EPSILON",
                          help="networks trained by DP-SGD (extra dpsgd) instead")  # fmt: skip
+    options.add_argument("--people", type=int, help="so many of a table; half are members")
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--repeats", type=int, default=1, help="5: the paper's t-interval")
     options.add_argument("--figures", action="store_true", help="Figures 2 and 6 instead")
@@ -339,7 +340,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if name == "text":
                 new += text_rows(args.text, seed, args)
                 continue
-            data = load(name, seed, 8_000 if args.quick else None)
+            data = load(name, seed, args.people or (8_000 if args.quick else None))
             if args.figures:
                 rows += growing(data, seed, args, console)
                 continue

@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--data", nargs="+", default=["happiness"], choices=every)
     options.add_argument("--text", type=Path, default=TEXT)
     options.add_argument("--targets", nargs=2, help="text: the two language models")
+    options.add_argument("--people", type=int, help="so many of a table; half are members")
     options.add_argument("--repeats", type=int, default=5)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--cache", type=Path, default=Path("out/panoramia-pieces"))
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             materials = {t: text_material(args.text, t) for t in shown}
         else:
             shown = ["forest, leaves of 1", "never saw a member: forest"]
-            data = load(name, args.seed, 8_000 if args.quick else None)
+            data = load(name, args.seed, args.people or (8_000 if args.quick else None))
             materials = {t: table_material(data, t, args.seed, args.cache) for t in shown}
         table = Table(title=f"{name}: helpers of the baseline")
         for heading in ("helper", "c_lb", *(f"eps~: {t}" for t in shown)):

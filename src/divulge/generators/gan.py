@@ -31,7 +31,7 @@ PARTS = 10
 """Pieces of a training: a run that was stopped loses a tenth of it at most."""
 FEWEST = 64
 MEMORY = 0.995
-"""How much of the average stays at every step."""
+"""How much of the average stays at every step, at most."""
 ASKED = 512
 
 
@@ -163,14 +163,16 @@ class Networks:
             self._step((1.0 - real).relu().mean() + (1.0 + fake).relu().mean())
             critic.requires_grad_(False)
             self._step(-critic(moved(torch, made, most, rng), y[some]).mean())
+            steps = int(maker.state_dict()["body.0.num_batches_tracked"])
             with torch.no_grad():
+                kept = min(MEMORY, (1.0 + steps) / (10.0 + steps))  # what came first is forgotten
                 for mean, now in zip(
                     self.all["average"].state_dict().values(),
                     maker.state_dict().values(),
                     strict=True,
                 ):
                     if mean.is_floating_point():
-                        mean.lerp_(now, 1.0 - MEMORY)
+                        mean.lerp_(now, 1.0 - kept)
                     else:
                         mean.copy_(now)
 
