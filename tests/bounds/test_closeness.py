@@ -109,13 +109,39 @@ def test_relaxing_prunes_levels_but_keeps_the_largest_bound():
 def test_both_kinds_of_guesses_count():
     rng = np.random.default_rng(6)
     truth = np.where(rng.random(2000) < 0.5, 1.0, -1.0)
-    sure = closeness.both_kinds(truth, truth, error=0.05, rng=rng)
-    np.testing.assert_array_equal(sure.correct[:-3], sure.guesses[:-3])
+    sure = closeness.two_thresholds(truth, truth, error=0.05, rng=rng)
+    up, down = closeness.pairs(2000)
+    np.testing.assert_array_equal(sure.guesses, up + down)
+    inside = (up <= (truth > 0).sum()) & (down <= (truth < 0).sum())
+    assert inside.sum() > 40
+    np.testing.assert_array_equal(sure.correct[inside], sure.guesses[inside])
     false = [
-        closeness.both_kinds(rng.normal(size=2000), truth, error=0.05, rng=rng).value > 0.0
+        closeness.two_thresholds(rng.normal(size=2000), truth, error=0.05, rng=rng).value > 0.0
         for _ in range(300)
     ]
     assert np.mean(false) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_either_threshold_may_stand_alone():
+    """Only members are ever told apart: guesses of non-members would be coin flips."""
+    rng = np.random.default_rng(7)
+    truth = np.where(rng.random(4000) < 0.5, 1.0, -1.0)
+    score = rng.normal(size=4000) + 100.0 * ((truth > 0) & (rng.random(4000) < 0.05))
+    for sign in (1.0, -1.0):
+        found = closeness.two_thresholds(sign * score, sign * truth, error=0.05, rng=rng)
+        up, down = closeness.pairs(4000)
+        best = int(np.argmax(found.lower))
+        assert {0} == {int(down[best] if sign > 0 else up[best])}
+        assert found.value > 1.5
+    assert (0, 0) not in set(zip(up.tolist(), down.tolist(), strict=True))
+    assert len(set(zip(up.tolist(), down.tolist(), strict=True))) == up.size == 63
+
+
+@pytest.mark.parametrize("trials", [2, 3, 7, 12])
+def test_few_trials_have_few_pairs(trials):
+    up, down = closeness.pairs(trials)
+    assert up.max() <= trials // 2
+    assert (up + down).min() >= 1
 
 
 @pytest.mark.parametrize("change", [{"error": 0.0}, {"error": 1.0}, {"failures": -1.0}])

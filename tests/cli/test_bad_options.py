@@ -108,7 +108,11 @@ ONE_COMMAND = {
         ("--features", ("nobody",), "has no column 'nobody'"),
         ("--features", ("loss",), "cannot be a feature and a loss"),
         ("--label", ("nobody",), "has no column 'nobody'"),
-        ("--model", ("own_loss:loss",), "needs --label"),
+        ("--text", ("nobody",), "has no column 'nobody'"),
+        ("--public-model", ("nowhere",), "A public model reads texts"),
+        ("--attack", ("magic", ""), "attack"),
+        ("--attack", ("text",), "name their column (--text)"),
+        ("--model", ("own_loss:loss",), "not both"),
     ],
     "retraining": [
         ("--level", ("0", "1", "nan"), "level must lie in (0, 1)"),

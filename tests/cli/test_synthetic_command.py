@@ -88,7 +88,7 @@ def test_from_a_model_file_and_members_alone(folder):
     [
         (("--members", "none.csv", "--target-loss", "a"), "no file none.csv"),
         (("--members", "in.parquet"), "Nothing is known of the target"),
-        (("--members", "in.parquet", "--model", "x.skops"), "needs --label"),
+        (("--members", "in.parquet", "--model", "x.skops"), "x.skops"),
         (("--members", "in.parquet", "--target-loss", "target_los"), "Did you mean"),
         (
             ("--members", "in.parquet", "--target-loss", "target_loss", "--generated", "in.csv"),

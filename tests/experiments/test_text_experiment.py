@@ -77,6 +77,7 @@ def test_runs_and_resumes(library, tmp_path, monkeypatch, capsys):
         helper=1,
         private=1,
         private_batch=20,
+        epsilons=(2.0,),
         rate=1e-2,
     )
     monkeypatch.setattr(panoramia_text, "QUICK", sizes)

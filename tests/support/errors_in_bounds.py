@@ -332,8 +332,8 @@ IN_BOUNDS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "both kinds of guesses without a union bound",
-        _B + "closeness:both_kinds",
-        "error / each.size",
+        _B + "closeness:two_thresholds",
+        "error / guesses.size",
         "error",
         ("closeness, both",),
     ),

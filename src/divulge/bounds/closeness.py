@@ -26,6 +26,8 @@ Counts = npt.NDArray[np.int64]
 RULES = ("grid", "all")
 LEVELS = 20
 """Levels of the fixed grid."""
+STEPS = 8
+"""Numbers of guesses of one kind where two thresholds are tried, none included."""
 TOLERANCE = 1e-6
 _FEWEST = 5
 _LEAST_SHARE = 0.002
@@ -100,21 +102,35 @@ def recall_bounds(
     return Recall(guesses, correct, lower, int((truth > 0.0).sum()), rule)
 
 
-def both_kinds(score: Array, truth: Array, *, error: float, rng: np.random.Generator) -> Recall:
-    """Guess the largest scores to be members and as many of the smallest not to be (fair coin).
+def two_thresholds(score: Array, truth: Array, *, error: float, rng: np.random.Generator) -> Recall:
+    """Guess the largest scores to be members, and the smallest not to be (fair coin).
 
-    The audit with one training run, O(1) in 002: Steinke et al., Proposition 5.1, at every level of
-    the fixed grid.
+    The audit with one training run, O(1) in 002 (Appendix C.4): Steinke et al., Proposition 5.1,
+    with a threshold of its own for either kind of guess. Every pair of a few fixed numbers of
+    guesses is a test, none of either kind included, and the error is divided by the number of
+    pairs: to divide it by the number of different totals only, as the paper puts it, would leave
+    pairs with the same total unpaid.
     """
     require_probability("error", error)
     require(truth.size >= 2, f"Guesses of both kinds need two trials. Found {truth.size}.")
     shuffled = rng.permutation(truth.size)
     ranked = truth[shuffled[np.argsort(-score[shuffled], kind="stable")]] > 0.0
-    each = np.maximum(levels(truth.size, "grid") // 2, 1)
-    hits = np.cumsum(ranked)[each - 1] + np.cumsum(~ranked[::-1])[each - 1]
-    correct = hits.astype(np.int64)
-    lower = _binomial_lower(2 * each, correct, error / each.size)
-    return Recall(2 * each, correct, lower, int((truth > 0.0).sum()), "grid")
+    up, down = pairs(truth.size)
+    hits = np.append(0, np.cumsum(ranked))[up] + np.append(0, np.cumsum(~ranked[::-1]))[down]
+    correct, guesses = hits.astype(np.int64), up + down
+    lower = _binomial_lower(guesses, correct, error / guesses.size)
+    return Recall(guesses, correct, lower, int((truth > 0.0).sum()), "grid")
+
+
+def pairs(trials: int) -> tuple[Counts, Counts]:
+    """Numbers of guesses of either kind: every pair of a fixed grid but none at all."""
+    most = max(1, trials // 2)
+    first = max(_FEWEST, _LEAST_SHARE * trials)
+    grid = np.geomspace(min(first, most), most, STEPS - 1)
+    own = np.unique(np.append(0, np.clip(np.round(grid), 1, most)).astype(np.int64))
+    up, down = (side.ravel() for side in np.meshgrid(own, own, indexing="ij"))
+    some = up + down > 0
+    return up[some], down[some]
 
 
 def _binomial_lower(guesses: Counts, correct: Counts, error: float) -> Array:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from divulge.cli import opening, options, output
-from divulge.errors import InputError
 
 EXAMPLE = (
     "divulge synthetic --members members.csv --generated generated.csv --target-loss loss "
@@ -27,6 +26,7 @@ def command(
         options.data(help="Feature columns, comma-separated, or patterns. Default: all others."),
     ] = "",
     label: Annotated[str | None, options.data(help="Column that the target predicts.")] = None,
+    text: Annotated[str | None, options.data(help="Text column that the target reads.")] = None,
     target_loss: Annotated[
         str, options.data(help="Columns with the target's losses, instead of --model.")
     ] = "",
@@ -37,9 +37,27 @@ def command(
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
     with_: opening.With = None,
+    public_model: Annotated[
+        Path | None,
+        options.model(
+            help="Folder of a public language model: generates, describes and helps texts."
+        ),
+    ] = None,
+    attack: Annotated[
+        str,
+        options.model(
+            help="Who tells real from generated: columns, text or image; several compete."
+        ),
+    ] = "columns",
     generator: Annotated[
-        str, options.model(help="Generator to train on a part of the members.")
-    ] = "trees",
+        str,
+        options.model(
+            help=(
+                "Generator to train on a part of the members: trees, mst, mixture, gan or text. "
+                "Default: trees, or text with --text."
+            )
+        ),
+    ] = "auto",
     drop_poor: Annotated[
         float, options.model(help="Share of low-quality samples that a filter removes; 0: none.")
     ] = 0.0,
@@ -82,12 +100,10 @@ def command(
 
     output.check(
         (output.result_file(out), output.page(report)),
-        (members, generated, nonmembers, model),
+        (members, generated, nonmembers, model, public_model),
         claim=claim,
         overwrite=overwrite,
     )
-    if model is not None and label is None:
-        raise InputError("A model file needs --label: the column that the target predicts.")
     folder = None if no_cache else cache
     target = model and opening.source(model, trust, allow_pickle, with_, cache_key)
     if target:
@@ -99,9 +115,12 @@ def command(
             generated=generated,
             features=output.words(features),
             label=label,
+            text=text,
             target_loss=output.words(target_loss),
             helper_loss=output.words(helper_loss),
             model=target,
+            public_model=public_model,
+            attack=output.words(attack),
             generator=generator,
             drop_poor=drop_poor,
             rule=rule,

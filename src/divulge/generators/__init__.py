@@ -18,13 +18,16 @@ KINDS = {
     "trees": ("divulge.generators.trees", "SequentialTrees"),
     "mst": ("divulge.generators.mst", "SpanningTree"),
     "mixture": ("divulge.generators.images", "PixelMixture"),
+    "gan": ("divulge.generators.gan", "AdversarialImages"),
     "text": ("divulge.generators.text", "TextGenerator"),
 }
 """Where the generator of each name lives; loaded when it is asked for."""
 NAMES = tuple(KINDS)
 DEFAULT = "trees"
+AUTO = "auto"
+"""The default for tables, and the text generator for texts."""
 
-__all__ = ["DEFAULT", "NAMES", "Generator", "by_name"]
+__all__ = ["AUTO", "DEFAULT", "NAMES", "Generator", "by_name"]
 
 
 def by_name(

@@ -55,7 +55,7 @@ class PixelMixture:
         if self.label is not None:
             require_columns(records, [self.label], "the records")
         records = as_arrow(records)
-        pixels, shapes = _pixels(records, self.label)
+        pixels, shapes = pixels_of(records, self.label)
         label = None
         if self.label is not None:
             label = columns_of(records.select(self.label))[0]
@@ -72,13 +72,13 @@ class PixelMixture:
             made = _draw(scores[own], rows.size, self.mixture, rng)
             noise = rest[own].std(axis=0) * rng.normal(size=(rows.size, images.shape[1]))
             drawn[rows] = with_margins(pca.inverse_transform(made) + noise, images[own])
-        arrays = _rebuilt(pixels, shapes, drawn, donors)
+        arrays = rebuilt(pixels, shapes, drawn, donors)
         if label is not None:
             arrays[label.name] = rebuild(label, donors)
         return table_of(records, arrays)
 
 
-def _pixels(records: Frame, label: str | None) -> tuple[list[Column], dict[str, Any]]:
+def pixels_of(records: Frame, label: str | None) -> tuple[list[Column], dict[str, Any]]:
     """Every number as a column, those of a list one by one, and the Arrow types of lists."""
     columns: list[Column] = []
     lists: dict[str, Any] = {}
@@ -146,9 +146,10 @@ def with_margins(drawn: Array, images: Array) -> Array:
     return np.column_stack(columns)
 
 
-def _rebuilt(
+def rebuilt(
     pixels: list[Column], lists: dict[str, Any], drawn: Array, donors: Index
 ) -> dict[str, Any]:
+    """Arrow arrays of the columns that the drawn pixels belong to, on each pixel's own grid."""
     import pyarrow as pa
 
     out: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.models.language import libraries
+from divulge.models.rehearsal import library
 from divulge.work.pieces import Arrays
 
 RANDOM = "random"
@@ -23,7 +23,7 @@ def weights(network: Any) -> Arrays:
 
 def capture(network: Any, optimizer: Any) -> Arrays:
     """Everything that the next step depends on."""
-    torch, _ = libraries()
+    torch = library("torch", "torch")
     found = weights(network)
     for number, kept in optimizer.state_dict()["state"].items():
         found |= {f"optimizer.{number}.{k}": _bytes(v) for k, v in kept.items()}
@@ -32,7 +32,7 @@ def capture(network: Any, optimizer: Any) -> Arrays:
 
 def restore(network: Any, optimizer: Any, found: Arrays) -> None:
     """Put network, optimiser and torch's random generator where they were."""
-    torch, _ = libraries()
+    torch = library("torch", "torch")
     network.load_state_dict(
         {k: _tensor(found[f"network.{k}"], v) for k, v in network.state_dict().items()}
     )
@@ -49,11 +49,11 @@ def restore(network: Any, optimizer: Any, found: Arrays) -> None:
 
 def _bytes(tensor: Any) -> npt.NDArray[np.uint8]:
     """The content of a tensor of any type, also those that numpy lacks."""
-    torch, _ = libraries()
+    torch = library("torch", "torch")
     content: npt.NDArray[np.uint8] = tensor.detach().reshape(-1).view(torch.uint8).numpy()
     return content
 
 
 def _tensor(content: npt.NDArray[np.uint8], like: Any) -> Any:
-    torch, _ = libraries()
+    torch = library("torch", "torch")
     return torch.from_numpy(content).view(like.dtype).reshape(like.shape)

@@ -34,6 +34,8 @@ class Measurement(Record):
     epsilon_tilde: Number
     meaning: str
     rule: str
+    gamma: Number = 0.0
+    """Mass of the data on which the generator need not be close."""
 
 
 @dataclass(frozen=True, kw_only=True)

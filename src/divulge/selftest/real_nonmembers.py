@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.games.synthetic import play
-from divulge.games.synthetic.contest import Seen
-from divulge.games.synthetic.prepare import Material, Work
+from divulge.games.synthetic.answers import Work
+from divulge.games.synthetic.prepare import Material
+from divulge.games.synthetic.seen import Seen
 from divulge.selftest.case import Case
 
 MEMBERS = 1000

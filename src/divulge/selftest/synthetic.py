@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from divulge.bounds import closeness
-from divulge.games.synthetic import contest, play
-from divulge.games.synthetic.prepare import Material, Work
+from divulge.games.synthetic import play
+from divulge.games.synthetic.answers import Work
+from divulge.games.synthetic.prepare import Material
+from divulge.games.synthetic.seen import Seen
 from divulge.mechanisms import KnownGenerator, Shifted
 from divulge.proof.prove import prove
 from divulge.proof.rule import Rule
@@ -54,7 +56,7 @@ class BothKinds:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         shown = self.generator.sample(self.trials, rng)
-        return closeness.both_kinds(shown.attack, shown.truth, error=error, rng=rng).value
+        return closeness.two_thresholds(shown.attack, shown.truth, error=error, rng=rng).value
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Whole:
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         drawn = self.table.sample(ROWS, rng)
         material = Material(
-            seen=contest.Seen(drawn.features, np.zeros((ROWS, 0)), -drawn.score[:, None]),
+            seen=Seen(drawn.features, np.zeros((ROWS, 0)), -drawn.score[:, None]),
             names=tuple(f"x_{j}" for j in range(drawn.features.shape[1])),
             real=np.flatnonzero(drawn.truth > 0.0),
             generated=np.flatnonzero(drawn.truth < 0.0),

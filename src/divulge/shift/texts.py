@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from divulge.data.features import Features
+from divulge.data.tables import Frame
 from divulge.errors import InputError, require
 from divulge.models import finetune
 from divulge.models.language import LanguageModel, load
@@ -33,6 +34,17 @@ HEAVY = 10_000_000
 BATCH = 32
 _CHECKED = 0.1
 _WORD = re.compile(r"\w+")
+
+
+def texts_of(frame: Frame, column: str, where: str) -> list[str]:
+    """The texts; InputError for anything else."""
+    values = frame[column].to_list()
+    bad = next((i for i, v in enumerate(values) if not isinstance(v, str) or not v.strip()), None)
+    require(
+        bad is None,
+        f"Column {column!r} of {where} must hold a text in every row. Row {bad} has none.",
+    )
+    return values
 
 
 def describe(texts: Sequence[str], public: LanguageModel | None = None) -> Features:
@@ -131,7 +143,11 @@ class TextLessons:
         return digest(np.array(self.texts), Source(self.public).fingerprint(), self.epochs)
 
     def losses(self, taught: Index, seed: int) -> Array:
-        """Mean loss per token of every text. A tenth of the lessons tells the best epoch."""
+        """Mean loss per token of every text."""
+        return self.model(taught, seed).losses(list(self.texts))
+
+    def model(self, taught: Index, seed: int) -> LanguageModel:
+        """The public model, fine-tuned. A tenth of the lessons tells the best epoch."""
         known = _opened(self.public, Source(self.public).fingerprint() or "")
         model = replace(known, network=copy.deepcopy(known.network))
         rng = np.random.default_rng(seed)
@@ -140,17 +156,22 @@ class TextLessons:
         require(order.size > held, "A helper needs at least two texts to learn from.")
         rows = blocks([self.texts[i] for i in order[held:]], model)
         checked = blocks([self.texts[i] for i in order[:held]], model, rows.shape[1])
-        weights = sum(p.numel() for p in model.network.parameters())
         finetune.finetune(
             model.network,
             rows,
             rng,
             epochs=self.epochs,
-            rate=RATE if weights < HEAVY else SMALL_RATE,
+            rate=rate_of(model),
             batch=BATCH,
             validation=checked,
         )
-        return model.losses(list(self.texts))
+        return model
+
+
+def rate_of(model: LanguageModel) -> float:
+    """The learning rate for a network of its size."""
+    weights = sum(p.numel() for p in model.network.parameters())
+    return RATE if weights < HEAVY else SMALL_RATE
 
 
 def blocks(texts: Sequence[str], model: LanguageModel, length: int | None = None) -> Index:

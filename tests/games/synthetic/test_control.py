@@ -10,8 +10,8 @@ from scipy.special import expit
 
 from divulge.bounds import betting
 from divulge.games.synthetic import play as synthetic
+from divulge.games.synthetic.answers import Work
 from divulge.games.synthetic.control import ALIKE, Control, sight
-from divulge.games.synthetic.prepare import Work
 from divulge.result import Bound, Result, Verdict
 from divulge.selftest.real_nonmembers import RealPopulation
 

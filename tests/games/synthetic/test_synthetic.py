@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from divulge.data import tables
 from divulge.errors import InputError
-from divulge.games.synthetic import helper_models, prepare
+from divulge.games.synthetic import answers, helper_models, prepare
 from divulge.games.synthetic.play import synthetic
 from divulge.generators.trees import SequentialTrees
 from divulge.result import Result
@@ -157,6 +157,26 @@ def test_losses_and_generated_records_may_come_as_columns():
     assert any("no helper" in reason for reason in alone.verdict.reasons)
 
 
+def test_gamma_is_part_of_the_verdict():
+    rng = np.random.default_rng(20)
+    tables_ = [
+        {**records(900, seed), "loss": rng.normal(size=900) - shift}
+        for seed, shift in ((21, 2.0), (22, 0.0))
+    ]
+    given = {"generated": tables_[1], "target_loss": "loss", "deltas": (1e-6,)}
+    found = synthetic(tables_[0], **given, gamma=2e-6)
+    told = found.diagnostics.measurement
+    assert told.gamma == 2e-6
+    assert "but for a mass of gamma = 2e-06 of the data." in found.verdict.sentence
+    relaxed = found.diagnostics.relaxed[0]
+    assert (relaxed.gamma, relaxed.delta, relaxed.c_lb) == (2e-6, 1e-6, told.c_lb)
+    assert 0.0 < relaxed.c_plus_epsilon_lb <= told.c_plus_epsilon_lb
+    assert found.measurements["c_plus_epsilon_lb"] == told.c_plus_epsilon_lb
+    plain = synthetic(tables_[0], **given)
+    assert "gamma" not in plain.verdict.sentence
+    assert 0.3 < told.c_plus_epsilon_lb < plain.measurements["c_plus_epsilon_lb"] - 0.01
+
+
 def test_a_callable_model_and_a_user_s_generator():
     data = records(1200, 10)
     known = {row.tobytes() for row in matrix(data)}
@@ -191,7 +211,7 @@ def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_p
         answer = KNeighborsClassifier.predict_proba
 
         def only_first(self, x):
-            assert len(x) <= prepare.FIRST, "more than the first records were asked about again"
+            assert len(x) <= answers.FIRST, "more than the first records were asked about again"
             return answer(self, x)
 
         broken.setattr(KNeighborsClassifier, "predict_proba", only_first)
@@ -216,14 +236,14 @@ def gathered(work):
 def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, monkeypatch):
     monkeypatch.setattr(prepare, "WORTH_SHARING", 0)
     keys, told = {"members": "m", "model": "f"}, []
-    two = prepare.Work(
+    two = answers.Work(
         keys,
         pieces=Pieces(tmp_path),
         engine=Engine("loky", 2),
         progress=lambda *now: told.append(now),
     )
     first = gathered(two)
-    assert gathered(prepare.Work({"members": "m"})) == first
+    assert gathered(answers.Work({"members": "m"})) == first
     forests, helpers = (sorted(tmp_path.glob(f"{name}-*")) for name in ("forest", "helper"))
     assert len(forests) == D
     assert len(helpers) == 2
@@ -234,14 +254,14 @@ def test_generator_and_helpers_are_trained_in_pieces_by_any_process(tmp_path, mo
     next(tmp_path.glob("generated-*")).unlink()
     for damaged in (forests[1], helpers[0]):
         damaged.write_bytes(b"damaged")
-    assert gathered(prepare.Work(keys, pieces=Pieces(tmp_path))) == first
+    assert gathered(answers.Work(keys, pieces=Pieces(tmp_path))) == first
     again = [p for p, before in times.items() if p.stat().st_mtime_ns != before]
     assert again == [forests[1], helpers[0]]
 
 
 def test_few_records_start_no_process(monkeypatch):
     monkeypatch.setattr(engine_, "Processes", None)
-    assert gathered(prepare.Work({"members": "m"}, engine=Engine("loky", 2)))
+    assert gathered(answers.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
 def test_stages_are_told():
@@ -325,7 +345,7 @@ def test_too_few_records_conclude_nothing(change, reason):
         ({"rule": "best"}, "Unknown rule"),
         ({"repeats": 0}, "repeats"),
         ({"gamma": 1.0}, "gamma"),
-        ({"generator": "gan"}, "Unknown generator"),
+        ({"generator": "wgan"}, "Unknown generator"),
         ({"nonmembers": records(50, 0)}, "real non-members are too few"),
         ({"features": "x_0", "model": None, "target_loss": "x_0"}, "feature and a loss"),
     ],

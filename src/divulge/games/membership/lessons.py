@@ -169,7 +169,7 @@ def text_features(
     made = seen.recognised or wanted.public_model is not None or not seen.features
     if seen.text is None or not made:
         return encoded, None
-    values = texts_of(frame, seen.text, where)
+    values = texts_.texts_of(frame, seen.text, where)
     public = None
     if wanted.public_model is not None:
         public = load(wanted.public_model)
@@ -195,17 +195,6 @@ def refuse_heldout(
         "Held-out records are used with named features only: leave out heldout, or text, "
         "public_model and helper_loss.",
     )
-
-
-def texts_of(frame: Frame, column: str, where: str) -> list[str]:
-    """The texts; InputError for anything else."""
-    values = frame[column].to_list()
-    bad = next((i for i, v in enumerate(values) if not isinstance(v, str) or not v.strip()), None)
-    require(
-        bad is None,
-        f"Column {column!r} of {where} must hold a text in every row. Row {bad} has none.",
-    )
-    return values
 
 
 def with_lessons(
@@ -235,7 +224,7 @@ def with_lessons(
             "(public_model).",
         )
         place = str(wanted.public_model)
-        lessons = texts_.TextLessons(tuple(texts_of(frame, seen.text, where)), place)
+        lessons = texts_.TextLessons(tuple(texts_.texts_of(frame, seen.text, where)), place)
     else:
         require(
             label is not None,

@@ -17,6 +17,8 @@ from scipy.special import logit
 
 from divulge.bounds.closeness import recall_bounds
 from divulge.errors import InputError
+from divulge.games.synthetic.guessers import COLUMNS, guessers
+from divulge.games.synthetic.seen import Seen
 from divulge.proof.draw import Draw, draw
 from divulge.types import Array, Index
 from divulge.work.threads import Sized
@@ -26,28 +28,6 @@ SHARES = (0.3, 0.15, 0.55)
 LEAST = (100, 50, 250)
 """Fewest records on either side for each of them; 250 for the test allow 400 trials."""
 _EDGE = 1e-7
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What can be seen of a record: one row each for everything that is scored."""
-
-    record: Array = field(repr=False)
-    helper: Array = field(repr=False)
-    """Losses of the helpers, or no columns."""
-    target: Array = field(repr=False)
-    """Losses of the target, or what else the user brought of it."""
-
-    def blind(self, rows: Index) -> Array:
-        """All that is seen without the target."""
-        return np.column_stack([self.record[rows], self.helper[rows]])
-
-    def attack(self, rows: Index) -> Array:
-        """The same and the target; one loss of the target also less each helper's."""
-        columns = [self.record[rows], self.helper[rows], self.target[rows]]
-        if self.target.shape[1] == 1:
-            columns.append(self.target[rows] - self.helper[rows])
-        return np.column_stack(columns)
 
 
 @dataclass(frozen=True)
@@ -103,12 +83,14 @@ def play(
     *,
     error: float,
     rng: np.random.Generator,
+    attack: tuple[str, ...] = (COLUMNS,),
     most: tuple[int | None, int | None] = (None, None),
     progress: Callable[[int, int], None] | None = None,
 ) -> Contest:
     """Split both sides alike, train both classifiers, draw the trials and score them.
 
-    ``most`` limits the records for training and for the test on either side (Figures 2 and 6).
+    ``attack`` names the kinds of classifiers that compete (``guessers.KINDS``). ``most`` limits the
+    records for training and for the test on either side (Figures 2 and 6).
     """
     count = min(real.size, other.size)
     if count < least_records():
@@ -134,17 +116,17 @@ def play(
     drawn = draw(truths[2], rng)
     rows = test_on[drawn.rows]
     scored, names = [], []
-    candidates = settings()
+    candidates = guessers(attack, seen)
     total = 2 * (len(candidates) + 1)
     done = 0
-    for view in (seen.blind, seen.attack):
+    for target in (False, True):
         best: tuple[tuple[float, float], str] | None = None
-        for name, make in candidates.items():
+        for name, guesser in candidates.items():
             if progress is not None:
                 progress(done, total)
             done += 1
-            model = Sized(make(seed)).fit(view(fit_on), truths[0] > 0.0)
-            value = _quality(model, view(check_on), truths[1], error, rng)
+            model = Sized(guesser.make(seed)).fit(guesser.view(fit_on, target), truths[0] > 0.0)
+            value = _quality(model, guesser.view(check_on, target), truths[1], error, rng)
             if best is None or value > best[0]:
                 best = (value, name)
         assert best is not None
@@ -152,42 +134,15 @@ def play(
             progress(done, total)
         done += 1
         both = np.concatenate([fit_on, check_on])
-        winner = Sized(candidates[best[1]](seed))
-        model = winner.fit(view(both), np.concatenate(truths[:2]) > 0.0)
-        scored.append(_log_odds(model, view(rows)))
+        winner = candidates[best[1]]
+        model = Sized(winner.make(seed)).fit(
+            winner.view(both, target), np.concatenate(truths[:2]) > 0.0
+        )
+        scored.append(_log_odds(model, winner.view(rows, target)))
         names.append(best[1])
     placed = Draw(rows, drawn.truth, drawn.coin)
     used = (fit_on.size // 2, check_on.size // 2, test_on.size // 2)
     return Contest(placed, scored[0], scored[1], (names[0], names[1]), used)
-
-
-def settings() -> dict[str, Callable[[int], Any]]:
-    """The classifiers that compete: boosting for tables, a linear one for embeddings."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    def boosting(rate: float, rounds: int, leaves: int) -> Callable[[int], Any]:
-        return lambda seed: HistGradientBoostingClassifier(
-            learning_rate=rate,
-            max_iter=rounds,
-            max_leaf_nodes=leaves,
-            min_samples_leaf=20,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
-        )
-
-    def linear(seed: int) -> Any:
-        return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=500))
-
-    return {
-        "boosting, small trees": boosting(0.1, 100, 4),
-        "boosting, medium trees": boosting(0.05, 120, 12),
-        "boosting, large trees": boosting(0.05, 200, 31),
-        "logistic regression": linear,
-    }
 
 
 def _log_odds(model: Any, x: Array) -> Array:

@@ -110,7 +110,9 @@ def result(
     """Everything that is stated about the target."""
     games, outside = played.games, played.outside
     first = games[0]
-    measured = measure(first, error=setting.error, rule=setting.rule, seed=seed)
+    measured = measure(
+        first, error=setting.error, rule=setting.rule, gamma=setting.gamma, seed=seed
+    )
 
     def weigh(contest: Contest, share: float = 1.0) -> Result:
         error = share * setting.error
@@ -176,10 +178,11 @@ def _measured(
         duplicates=None,
         recall=_curves(first, setting.error, seed),
         measurement=of_generated.Measurement(
-            meaning=MEANING, rule=setting.rule, **measured.numbers()
+            meaning=MEANING, rule=setting.rule, gamma=setting.gamma, **measured.numbers()
         ),
         rules=tuple(
-            of_generated.RuleRecord(rule=rule, **figures(rule)) for rule in closeness.RULES
+            of_generated.RuleRecord(rule=rule, **figures(rule, setting.gamma))
+            for rule in closeness.RULES
         ),
         relaxed=tuple(
             of_generated.Relaxed(
@@ -245,9 +248,15 @@ def _judged(
     sentence += (
         f" PANORAMIA measures epsilon~ = {numbers['epsilon_tilde']} "
         f"({numbers['c_plus_epsilon_lb']} with the model, {numbers['c_lb']} without it, at "
-        f"{sure}): a measurement, not a bound, that holds if the generator is no worse than that."
+        f"{sure}): a measurement, not a bound, that holds if the generator is no worse than that"
+        f"{_but_for(setting.gamma)}."
     )
     return Verdict(status, status == "leak" and not reasons, sentence, tuple(reasons)), beyond
+
+
+def _but_for(gamma: float) -> str:
+    """What the generator is excused from (002, Definition 4)."""
+    return "" if gamma == 0.0 else f" but for a mass of gamma = {gamma:g} of the data"
 
 
 def _weak(beyond: Result) -> str | None:
@@ -282,7 +291,8 @@ def _doubts(control: Control | None, material: Material) -> list[str]:
     if not material.complete:
         out.append(
             "The target may see more of a record than the baseline does (losses came as columns, "
-            "or a column has too many values), and recognise generated records where it cannot."
+            "a column has too many values, or a text is more than its features), and recognise "
+            "generated records where it cannot."
         )
     return out
 
@@ -297,7 +307,7 @@ def _with_real(
         outside.attack, truth, error=setting.error, rule=setting.rule, rng=rng
     )
     loss = -material.seen.target[outside.drawn.rows, 0]
-    both = closeness.both_kinds(loss, truth, error=setting.error, rng=rng)
+    both = closeness.two_thresholds(loss, truth, error=setting.error, rng=rng)
     blind = closeness.recall_bounds(
         outside.baseline, truth, error=setting.error, rule=setting.rule, rng=rng
     )
@@ -346,7 +356,9 @@ def _levels(found: Recall) -> of_generated.Guesser:
 def _spread(games: Sequence[Contest], setting: SyntheticSetting, seed: int) -> of_generated.Repeats:
     """Mean and t-interval over repeats, which is what the paper's tables show."""
     rows = [
-        measure(g, error=setting.error, rule=setting.rule, seed=seed + k).numbers()
+        measure(
+            g, error=setting.error, rule=setting.rule, gamma=setting.gamma, seed=seed + k
+        ).numbers()
         for k, g in enumerate(games)
     ]
     factor = float(student.ppf(0.975, len(rows) - 1))

@@ -14,8 +14,9 @@ import numpy as np
 
 from divulge.data.features import Features
 from divulge.errors import CannotConclude
-from divulge.games.synthetic.contest import Contest, Seen
+from divulge.games.synthetic.contest import Contest
 from divulge.games.synthetic.prepare import Material
+from divulge.games.synthetic.seen import Seen
 from divulge.proof import state
 from divulge.proof.prove import prove
 from divulge.proof.rule import Rule

@@ -18,13 +18,16 @@ import numpy as np
 from divulge.bounds.closeness import RULES
 from divulge.data.given import read_table
 from divulge.data.tables import Frame
-from divulge.errors import InputError, require_choice, require_probability
+from divulge.errors import InputError, require, require_choice, require_probability
 from divulge.games.public import provenance as provenance_of
 from divulge.games.public import public
-from divulge.games.synthetic import contest
+from divulge.games.synthetic import contest, guessers
 from divulge.games.synthetic import findings as findings
 from divulge.games.synthetic import prepare as generated_
-from divulge.games.synthetic.prepare import Material, Work
+from divulge.games.synthetic.answers import Work
+from divulge.games.synthetic.guessers import COLUMNS
+from divulge.games.synthetic.prepare import Material
+from divulge.games.synthetic.reading import Reader
 from divulge.models.handed import described, handed
 from divulge.models.identity import identity, unnamed
 from divulge.proof.rule import DELTAS
@@ -42,10 +45,13 @@ def synthetic(
     generated: Any = None,
     features: str | Sequence[str] = (),
     label: str | None = None,
+    text: str | None = None,
     target_loss: str | Sequence[str] = (),
     helper_loss: str | Sequence[str] = (),
     model: Any = None,
-    generator: Any = "trees",
+    public_model: str | os.PathLike[str] | None = None,
+    attack: str | Sequence[str] = COLUMNS,
+    generator: Any = "auto",
     drop_poor: float = 0.0,
     rule: str = "grid",
     gamma: float = 0.0,
@@ -64,11 +70,15 @@ def synthetic(
     """Audit a model with members alone: generated records stand in for non-members.
 
     The target is a ``model`` (a Source, an object with ``predict_proba`` or a place as text, with a
-    ``label``, or a callable that returns a loss per row) or columns with its losses
-    (``target_loss``); then ``generated`` must be given, with the same columns. Without
-    ``generated`` the named ``generator`` learns from a part of the members; ``drop_poor`` is the
-    share of its samples that a filter may remove as low-quality. A helper is trained on generated
-    records where there is a label; ``helper_loss`` names columns with the losses of the user's own.
+    ``label``, a model of texts with the column of the ``text``, or a callable that returns a loss
+    per row) or columns with its losses (``target_loss``); then ``generated`` must be given, with
+    the same columns. Without ``generated`` the named ``generator`` learns from a part of the
+    members (``"auto"``: ``trees``, or ``text`` where there is a text); ``drop_poor`` is the share
+    of its samples that a filter may remove as low-quality. A helper is trained on generated records
+    where there is a label; ``helper_loss`` names columns with the losses of the user's own. Texts
+    are generated, described and helped by a ``public_model``, a folder. ``attack`` says who tells
+    real from generated records: classifiers of ``columns``, the ``text`` network, the ``image``
+    network, or several of them, the best of which on a validation split is taken.
     ``nonmembers`` are real ones: against generated records they must look like members to no audit,
     and members must be told from them too before a leak is claimed (``control.py``). ``rule`` says
     which levels of recall are tried: a fixed ``grid``, or ``all`` of them as published. ``gamma``
@@ -80,6 +90,7 @@ def synthetic(
     engine = Engine(backend, n_jobs, address)
     require_probability("gamma", gamma, zero=True)
     require_choice("rule", rule, RULES)
+    kinds = guessers.named(attack)
     own = read_table("the table of members", members)
     columns = generated_.read_columns(
         own.frame,
@@ -88,7 +99,9 @@ def synthetic(
         target=_names(target_loss),
         helper=_names(helper_loss),
         model=model,
+        text=text,
     )
+    reader = _reader(text, public_model, kinds)
     inputs = [own.fingerprint("members")]
     others: dict[str, Frame] = {}
     for source, name in ((generated, "generated records"), (nonmembers, "real non-members")):
@@ -105,9 +118,13 @@ def synthetic(
         columns,
         generated=others.get("generated records"),
         nonmembers=others.get("real non-members"),
-        generator=None if generated is not None else _generator(generator, drop_poor, label),
+        generator=None
+        if generated is not None
+        else _generator(generator, drop_poor, label, reader is not None),
         model=model,
         work=work,
+        reader=reader,
+        attack=kinds,
     )
     about = None if model is None else described(model)
     return play(
@@ -118,6 +135,7 @@ def synthetic(
         error=error,
         repeats=repeats,
         work=work,
+        attack=kinds,
         provenance=provenance_of(command, seed, inputs, about),
     )
 
@@ -131,6 +149,7 @@ def play(
     error: float = 0.05,
     repeats: int = 1,
     work: Work | None = None,
+    attack: tuple[str, ...] = (COLUMNS,),
     provenance: dict[str, Any] | None = None,
 ) -> Result:
     """The contests, what they prove, and the same trials weighed one by one."""
@@ -144,7 +163,7 @@ def play(
     tasks = [_Pairing("generated", k) for k in range(repeats)]
     if material.outside.size:
         tasks += [_Pairing("real non-members", 0), _Pairing("negative control", 0)]
-    found = _contests(material, tasks, error, work)
+    found = _contests(material, tasks, error, work, attack)
     outside, control = found[repeats:] or (None, None)
     games = found[:repeats]
     return findings.result(
@@ -178,6 +197,7 @@ class _Play:
     material: Material
     error: float
     seed: int
+    attack: tuple[str, ...]
     tell: Progress | None = None
 
     def __call__(self, task: _Pairing) -> dict[str, Any]:
@@ -188,18 +208,23 @@ class _Play:
             *task.sides(self.material),
             error=self.error / 2.0,
             rng=np.random.default_rng([self.seed, 2, task.number]),
+            attack=self.attack,
             progress=None if tell is None else lambda done, total: tell(stage, done, total),
         )
         return contest.to_arrays(found)
 
 
 def _contests(
-    material: Material, tasks: Sequence[_Pairing], error: float, work: Work
+    material: Material,
+    tasks: Sequence[_Pairing],
+    error: float,
+    work: Work,
+    attack: tuple[str, ...],
 ) -> list[contest.Contest]:
     """Every contest, from its piece if it was finished before."""
     engine = work.engine if len(tasks) > 1 else SERIAL
     tell = work.progress
-    seen = digest(material.seen.record, material.seen.helper, material.seen.target)
+    seen = material.seen.digest()
 
     def inputs(task: _Pairing) -> dict[str, Any]:
         real, other = task.sides(material)
@@ -210,10 +235,11 @@ def _contests(
             "error": error,
             "seed": work.seed,
             "number": task.number,
+            "attack": attack,
         }
 
     results = engine.run(
-        _Play(material, error, work.seed, tell if engine.in_process else None),
+        _Play(material, error, work.seed, attack, tell if engine.in_process else None),
         tasks,
         keep=work.pieces.tasks("contest", inputs),
         progress=None if engine.in_process else work.tell("baseline and attack"),
@@ -225,11 +251,34 @@ def _names(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _generator(given: Any, drop_poor: float, label: str | None) -> Any:
-    from divulge.generators import by_name
+def _reader(
+    text: str | None, public: str | os.PathLike[str] | None, kinds: Sequence[str]
+) -> Reader | None:
+    require(
+        text is not None or public is None,
+        "A public model reads texts: name their column (--text).",
+    )
+    require(
+        text is not None or guessers.TEXT not in kinds,
+        "The attack 'text' reads texts: name their column (--text).",
+    )
+    return None if text is None else Reader(text, None if public is None else os.fspath(public))
+
+
+def _generator(given: Any, drop_poor: float, label: str | None, reads: bool) -> Any:
+    """A generator by name or as it was given; None where the reader of texts makes one."""
+    from divulge.generators import AUTO, DEFAULT, by_name
     from divulge.generators.filter import Filtered
 
     require_probability("drop_poor", drop_poor, zero=True)
+    if reads and isinstance(given, str):
+        require(
+            given in (AUTO, "text"),
+            f"Texts are not generated by {given!r}: the generator is 'text'.",
+        )
+        require(drop_poor == 0.0, "Generated texts are not filtered: leave out drop_poor.")
+        return None
     if isinstance(given, str):
-        return by_name(given, label=label, filter_share=drop_poor)
+        name = DEFAULT if given == AUTO else given
+        return by_name(name, label=label, filter_share=drop_poor)
     return Filtered(given, drop_poor) if drop_poor > 0.0 else given

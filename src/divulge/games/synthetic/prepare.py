@@ -9,26 +9,27 @@ would otherwise look like one that remembers. Everything slow is kept as a piece
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from divulge.attacks import scoring
 from divulge.data import tables
 from divulge.data.arranged import Rows, arranged, order_of
 from divulge.data.features import encode
 from divulge.data.tables import Frame
 from divulge.errors import CannotConclude, InputError, require
-from divulge.games.synthetic.contest import Seen, least_records
+from divulge.games.synthetic import answers, guessers, reading
+from divulge.games.synthetic.answers import RecordColumns, Work
+from divulge.games.synthetic.contest import least_records
 from divulge.games.synthetic.helper_models import Teach, same_kind
-from divulge.generators.base import Generator, Training, generate
+from divulge.games.synthetic.seen import Seen
+from divulge.generators.base import Generator, generate
 from divulge.generators.copies import exact_copies, same_schema
 from divulge.models.handed import estimator
-from divulge.types import Array, Index
+from divulge.types import Index
 from divulge.work import SERIAL
-from divulge.work.pieces import Pieces, digest
 
 GENERATOR_SHARE = 0.35
 """Share of the members that teach the generator, where divulge trains it."""
@@ -39,48 +40,8 @@ MOST_HELPED = 10_000
 WORTH_SHARING = 50_000
 """Values to learn from below which no other process is started: a judgement, for starting them
 alone takes seconds."""
-FIRST = 32
-"""Records asked about anew in every run: what the target answers is part of a piece's name."""
 MOST_COPIES = 0.05
 """More exact copies of members than this, beyond twins among the members, are refused."""
-
-
-@dataclass(frozen=True)
-class Work(Training):
-    """How the long work of the game is done, and what its pieces are named by."""
-
-    keys: dict[str, Any]
-    """Fingerprints of the members and, if it has one, of the model."""
-    seed: int = 0
-
-    def say(self, stage: str) -> None:
-        """A stage begins."""
-        self.tell(stage)(0, 1)
-
-    def asked(self) -> Pieces:
-        """Where answers of the model are kept: nowhere if the model has no fingerprint."""
-        return self.pieces if "model" in self.keys else Pieces()
-
-
-@dataclass(frozen=True)
-class RecordColumns:
-    """Which columns are what."""
-
-    features: tuple[str, ...]
-    label: str | None
-    target: tuple[str, ...]
-    """Columns with losses of the target, where no model is asked."""
-    helper: tuple[str, ...]
-
-    @property
-    def record(self) -> tuple[str, ...]:
-        """All that makes up a record: the features and the label."""
-        return self.features if self.label is None else (*self.features, self.label)
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        """The record and the losses that came with it."""
-        return (*self.record, *self.target, *self.helper)
 
 
 @dataclass(frozen=True)
@@ -117,31 +78,34 @@ def read_columns(
     target: Sequence[str],
     helper: Sequence[str],
     model: Any,
+    text: str | None = None,
 ) -> RecordColumns:
-    """Resolve names and patterns; every column that is nothing else is a feature by default."""
+    """Resolve names and patterns; every column that is nothing else is a feature by default.
+
+    Where there is a text, nothing else is a feature that was not named.
+    """
     where = "the table of members"
-    if label is not None:
-        tables.require_columns(members, [label], where)
+    tables.require_columns(members, [c for c in (label, text) if c is not None], where)
     losses = tables.expand(members, list(target), where)
     helped = tables.expand(members, list(helper), where)
     if model is None and not losses:
         raise InputError(
-            "Nothing is known of the target: give --model (and --label), or name columns that "
-            "hold its losses with --target-loss."
+            "Nothing is known of the target: give --model (and --label or --text), or name columns "
+            "that hold its losses with --target-loss."
         )
     require(
         model is None or not losses,
         "Give the target as a model or as columns with its losses, not both.",
     )
-    taken = {*losses, *helped, label}
+    taken = {*losses, *helped, label, text}
     names = tables.expand(members, list(features), where) if features else None
     if names is None:
-        names = [c for c in members.columns if c not in taken]
+        names = [c for c in members.columns if c not in taken and text is None]
     wrong = [c for c in names if c in {*losses, *helped}]
     require(not wrong, f"Column {wrong[:1]} cannot be a feature and a loss.")
-    names = [c for c in names if c != label]
-    require(len(names) > 0, "The members have no feature columns.")
-    return RecordColumns(tuple(names), label, tuple(losses), tuple(helped))
+    names = [c for c in names if c not in (label, text)]
+    require(len(names) > 0 or text is not None, "The members have no feature columns.")
+    return RecordColumns(tuple(names), label, tuple(losses), tuple(helped), text)
 
 
 def gather(
@@ -153,8 +117,14 @@ def gather(
     generator: Generator | None,
     model: Any,
     work: Work,
+    reader: reading.Reader | None = None,
+    attack: Sequence[str] = (guessers.COLUMNS,),
 ) -> Material:
-    """Split, generate, train the helper, and ask both models about every record that is played."""
+    """Split, generate, train the helper, and ask both models about every record that is played.
+
+    ``reader`` reads the texts where records are texts; without a ``generator`` it makes one.
+    ``attack`` says what baseline and attack are to see of a record.
+    """
     require(
         generated is not None or not columns.target,
         "Losses in columns are known for given records only: give the generated records, with the "
@@ -164,12 +134,25 @@ def gather(
         same_schema(members.select(*columns.all), generated)
     if nonmembers is not None:
         tables.require_columns(nonmembers, columns.all, "the table of real non-members")
+    remarks: list[str] = []
+    if reader is not None:
+        for frame in (members, nonmembers, generated):
+            if frame is not None:
+                reader.check(frame, "the records")
+        if generated is None and generator is None:
+            length = reader.shortest(*(f for f in (members, nonmembers) if f is not None))
+            members = reader.cut(members, length)
+            nonmembers = None if nonmembers is None else reader.cut(nonmembers, length)
+            generator = reader.generator(length)
+            remarks.append(f"Every text was cut to its first {length} tokens.")
     members, _ = _by_content(members, columns)
     rng = np.random.default_rng(work.seed)
     order = rng.permutation(len(members))
-    helps = model is not None and columns.label is not None and not columns.helper
+    taught_by = columns.label if reader is None else reader.place
+    helps = model is not None and taught_by is not None and not columns.helper
     teaches = generated is None or helps
-    share = GENERATOR_SHARE if generated is None else HELPER_SHARE if helps else 0.0
+    own_share = GENERATOR_SHARE if reader is None else reading.SHARE
+    share = own_share if generated is None else HELPER_SHARE if helps else 0.0
     taught, order = np.split(order, [round(share * order.size)])
     if order.size < least_records() or (teaches and taught.size < LEAST_TAUGHT):
         fewest = least_records() / (1.0 - share)
@@ -217,13 +200,18 @@ def gather(
             f"{least_records()} are needed."
         )
     played = tables.concat(frames)
-    encoded = encode(played, columns.record, "the records")
-    target = _target(model, played, columns, work)
+    target, spoken = answers.target(model, played, columns, work, attack)
     if np.ptp(target, axis=0).max() == 0.0:
         raise CannotConclude("The target's loss is the same for every record.")
     helper, name = np.zeros((len(played), 0)), "none"
+    heard = np.zeros((len(played), 0, 0))
     if columns.helper:
-        helper, name = _loss_columns(played, columns.helper), "given"
+        helper, name = answers.loss_columns(played, columns.helper), "given"
+    elif helps and reader is not None:
+        name = "the public model, fine-tuned"
+        lessons = (made[np.arange(first)], training_records)
+        heard = answers.reading_helpers(reader, lessons, played, columns, work, name)
+        helper = np.asarray(np.nanmean(heard, axis=1))
     elif helps:
         kind = estimator(model)
         fresh, name = same_kind(kind, work.seed)
@@ -238,22 +226,35 @@ def gather(
             columns.features,
             columns.label,
         )
-        helper = _helpers(teach, columns, work, work.tell(stage))
+        helper = answers.helpers(teach, columns, work, work.tell(stage))
+    encoded = (
+        encode(played, columns.record, "the records")
+        if reader is None
+        else reader.encoded(played, columns.features)
+    )
     cuts = np.cumsum([len(f) for f in frames])
     rows = np.split(np.arange(len(played)), cuts[:-1])
     return Material(
-        seen=Seen(encoded.matrix, helper, target),
+        seen=Seen(
+            encoded.matrix,
+            helper,
+            target,
+            spelled=None
+            if reader is None or spoken is None
+            else reader.spelled(played, heard, spoken),
+            pixels=answers.pixels(played, columns) if guessers.IMAGE in attack else None,
+        ),
         names=encoded.names,
         real=rows[0],
         generated=rows[1],
         outside=rows[2] if len(rows) > 2 else np.zeros(0, dtype=np.intp),
         copies=int(copies.size),
         twins=twins,
-        odd=tuple(odd),
+        odd=(*remarks, *odd),
         taught=int(taught.size),
         helper=name,
         generator="given" if generated is not None else generator.name if generator else "none",
-        complete=model is not None and encoded.whole,
+        complete=model is not None and reader is None and encoded.whole,
     )
 
 
@@ -288,69 +289,3 @@ def _generate(
     return work.pieces.table(
         "generated", inputs, lambda: generate(generator, records, count, rng, training)
     )
-
-
-def _target(
-    model: Any,
-    played: Frame,
-    columns: RecordColumns,
-    work: Work,
-) -> Array:
-    if model is None:
-        return _loss_columns(played, columns.target)
-    work.say("querying the target")
-
-    def ask() -> dict[str, Array]:
-        where = "the records"
-        return {"loss": scoring.losses(model, played, columns.features, columns.label, where)}
-
-    pieces, inputs = work.asked(), _asked(work, played, columns)
-    if pieces.folder is not None:  # code may have changed where no name tells it
-        some = played[:FIRST]
-        first = scoring.losses(model, some, columns.features, columns.label, "the records")
-        inputs["first"] = digest(first)
-    kept = pieces.arrays("target", inputs, ask)
-    return _checked(kept["loss"], "of the target")[:, None]
-
-
-def _asked(work: Work, played: Frame, columns: RecordColumns) -> dict[str, Any]:
-    return {
-        "model": work.keys.get("model"),
-        "records": tables.fingerprint(None, played, "played")["sha256"],
-        "features": columns.features,
-        "label": columns.label,
-    }
-
-
-def _helpers(
-    teach: Teach, columns: RecordColumns, work: Work, progress: Callable[[int, int], None]
-) -> Array:
-    """The losses of every helper, a column each; they are taught at the same time."""
-    asked = _asked(work, teach.played, columns)
-    digests = [tables.fingerprint(None, one, "lessons")["sha256"] for one in teach.training_records]
-
-    def inputs(number: int) -> dict[str, Any]:
-        return {
-            **asked,
-            "lessons": digests[number],
-            "helper": repr(teach.fresh),
-            "seed": work.seed,
-        }
-
-    keep = work.asked().tasks("helper", inputs)
-    found = work.engine.run(teach, range(len(digests)), keep=keep, progress=progress)
-    return np.column_stack([_checked(kept["loss"], "of a helper") for kept in found])
-
-
-def _loss_columns(played: Frame, names: Sequence[str]) -> Array:
-    return np.column_stack([tables.numbers(played, n, "the records") for n in names])
-
-
-def _checked(loss: Array, whose: str) -> Array:
-    bad = ~np.isfinite(loss)
-    first = int(np.argmax(bad))
-    require(
-        not bad.any(),
-        f"{int(bad.sum())} losses {whose} are not finite (first: record {first}).",
-    )
-    return np.asarray(loss, dtype=float)

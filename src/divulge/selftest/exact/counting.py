@@ -111,7 +111,7 @@ def both_kinds(error: float) -> float:
     """Members and non-members guessed by one score: every truth of 12 trials."""
     score = -np.arange(12.0)
     claims = [
-        closeness.both_kinds(score, t.astype(float), error=error, rng=np.random.default_rng(0))
+        closeness.two_thresholds(score, t.astype(float), error=error, rng=np.random.default_rng(0))
         for t in all_truths(12)
     ]
     return float(np.mean([c.value > 0.0 for c in claims]))
