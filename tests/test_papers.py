@@ -53,7 +53,7 @@ def test_commands_exist_and_know_their_options(line):
     while hasattr(found, "commands") and words and words[0] in found.commands:
         found = found.commands[words.pop(0)]
     assert found is not BUILT or words == ["--help"]
-    known = {opt for p in getattr(found, "params", ()) for opt in (*p.opts, *p.secondary_opts)}
+    known = {"--help", *(o for p in found.params for o in (*p.opts, *p.secondary_opts))}
     for word in words:
         if word.startswith("--"):
             assert word.rstrip(",;:") in known, word
