@@ -243,7 +243,16 @@ def small(seed):
 """
 REHEARSE = (
     *("canaries", "rehearse", "labelled.parquet", "--features", "x_*", "--label", "town"),
-    *("--id", "key", "--model", "small_networks:small", "--clip", "1", "--noise-multiplier", "0.5"),
+    *(
+        "--id",
+        "key",
+        "--model",
+        "rehearsed_networks:small",
+        "--clip",
+        "1",
+        "--noise-multiplier",
+        "0.5",
+    ),
     *("--rate", "0.1", "--learning-rate", "0.5", "--steps", "6", "--times", "2", "--count", "100"),
     *("--records", "in.csv"),
 )
@@ -255,7 +264,7 @@ def rehearsed(folder):
     table = pd.read_parquet(folder / "data.parquet")
     table["town"] = np.where(table["x_0"] > 0, "here", "there")
     table.to_parquet(folder / "labelled.parquet")
-    (folder / "small_networks.py").write_text(NETWORKS)
+    (folder / "rehearsed_networks.py").write_text(NETWORKS)
     return folder
 
 
@@ -264,7 +273,7 @@ def test_a_rehearsal_writes_a_plan_that_audits(rehearsed):
     assert done.returncode == 0, done.stderr
     assert "100 canaries (mahalanobis)" in done.stdout
     plan = json.loads((rehearsed / "plan.json").read_text())
-    assert plan["details"]["rehearsal"]["model"] == "small_networks:small"
+    assert plan["details"]["rehearsal"]["model"] == "rehearsed_networks:small"
     assert plan["details"]["rehearsal"]["times"] == 2
     trained = set(pd.read_csv(rehearsed / "in.csv")["key"])
     inside = {k for k, use in zip(plan["ids"], plan["included"], strict=True) if use}
@@ -283,7 +292,7 @@ def test_a_rehearsal_writes_a_plan_that_audits(rehearsed):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "small_networks:large"), "has no attribute 'large'"),
+        (("--model", "rehearsed_networks:large"), "has no attribute 'large'"),
         (("--label", "nowhere"), "nowhere"),
         (("--clip", "0"), "clip"),
         (("--times", "7"), "more steps than there are"),

@@ -43,7 +43,7 @@ def test_from_a_table_to_a_claim(scores):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "LEAK" in done.stdout
-    assert "balanced" in done.stdout
+    assert "further bounds" in done.stdout
     result = json.loads((scores / "result.json").read_text())
     assert result["game"] == "membership"
     assert result["provenance"]["inputs"][0]["name"] == "scores.parquet"

@@ -42,8 +42,9 @@ def test_results_are_those_that_were_pinned(run: Run, folder, monkeypatch):
     found = result(run, folder)
     assert list(differences(pinned, found)) == []
     jsonschema.validate({"schema": 1, **found}, json_schema())
-    standing = "proved" if run.name in PROVED else "estimated"
-    assert {b["standing"] for b in found["bounds"] if b["headline"]} <= {standing}
+    # mu from a number of guesses that the scores chose rests on computed worst cases
+    standings = {"proved", "numerical"} if run.name in PROVED else {"estimated"}
+    assert {b["standing"] for b in found["bounds"] if b["headline"]} <= standings
 
 
 def test_every_pinned_result_is_run():

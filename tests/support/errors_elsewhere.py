@@ -387,8 +387,8 @@ ELSEWHERE: tuple[Mutation, ...] = (
     Mutation(
         "noise left out of the covariance",
         "divulge.exposure.exposed:Release.covariance",
-        "self.behind * self.noise**2",
-        "1e-9 * self.noise**2",
+        "self.behind * self.variance",
+        "1e-9 * self.variance",
         ("leakage, rank",),
     ),
     Mutation(
