@@ -77,8 +77,11 @@ def test_what_an_example_needs_is_read_from_its_first_line():
     assert needed(FOLDER / "callable_model.py") == ["pandas"]
 
 
-HEAVY = ("language_model", "text_classifier")
-"""Examples that train a network for texts: `make models` runs them."""
+HEAVY = (
+    *("language_model", "text_classifier", "torch_export", "torch_safetensors", "retraining_torch"),
+    *("shadow_models", "openai_endpoint", "mlflow_server", "lightgbm_model", "catboost_model"),
+)
+"""Examples that take long to start or to train: `make models` runs them."""
 
 
 @pytest.mark.parametrize(

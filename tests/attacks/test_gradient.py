@@ -175,6 +175,7 @@ def test_the_proven_epsilon_stays_below_the_guarantee():
         assert proven <= run.epsilon(1e-5)
 
 
+@pytest.mark.slow
 def test_canaries_that_were_never_included_prove_nothing():
     """60 games at an error of 5%: more than 9 false claims would have probability 0.001."""
     run = DPSGD(noise_multiplier=0.5, rate=0.5, steps=4, records=80)

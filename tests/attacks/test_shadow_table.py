@@ -217,6 +217,7 @@ def test_records_that_were_not_asked_about_are_an_error():
         divulge.score(FRAME, shadows=trained(), shadow_columns=["y"], **asked)
 
 
+@pytest.mark.slow
 def test_language_models_are_fine_tuned_again(tmp_path, rng):
     """From the folder of a target and of what it started from, to LiRA on texts."""
     pytest.importorskip("torch", reason="torch is in the extra language")

@@ -30,6 +30,7 @@ def responses(epsilon, values, rows, rng, prior=None):
     return y, q / q.sum(axis=1, keepdims=True), w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 def test_the_compiled_factor_is_that_of_the_projection(epsilon):
     rng = np.random.default_rng(0)

@@ -29,6 +29,7 @@ def load(name: str) -> ModuleType:
 benchmark = load("attacks")
 
 
+@pytest.mark.slow
 def test_the_quick_run_lists_every_attack_on_a_classifier_and_trains_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

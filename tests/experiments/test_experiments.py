@@ -91,6 +91,7 @@ def test_zero_run_writes_a_table_and_a_figure(
     assert "balanced" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_real_shift_compares_naive_and_corrected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,7 @@ def library(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_both_tables_are_complete(library):
     said: list[str] = []
     leaks, nulls = lineup_language.run(library, TINY, 0, said.append)

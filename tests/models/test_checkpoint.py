@@ -56,6 +56,7 @@ def trained(folder, stop=None, epochs=4, rate=2e-2):
     return history, weights, rng.bit_generator.state
 
 
+@pytest.mark.slow
 def test_a_stopped_training_ends_where_it_would_have_ended(tmp_path, passes):
     expected = trained(None)
     passes.calls = 0

@@ -117,6 +117,7 @@ def mlflow_server(request, iris, tmp_path_factory):
         server.wait()
 
 
+@pytest.mark.slow
 def test_mlflow_scoring_server(mlflow_server, iris):
     kind, url = mlflow_server
     classifier, x, y = iris

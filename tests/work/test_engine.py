@@ -189,6 +189,7 @@ def test_threads_are_given_back():
     assert [i["num_threads"] for i in threadpool_info()] == before
 
 
+@pytest.mark.slow
 def test_the_command_resumes_and_says_the_same(tmp_path):
     options = ("--backend", "loky", "--n-jobs", "2")
     first = audited(tmp_path, *options)

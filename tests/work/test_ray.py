@@ -39,6 +39,7 @@ def expected():
     return list(SERIAL.run(sums(), range(40)))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_and_a_killed_node_change_nothing(engine, cluster, expected, tmp_path):
     found = []
     for result in engine.run(deadly(tmp_path, 5), range(40)):
@@ -77,6 +78,7 @@ def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 
 
+@pytest.mark.slow
 def test_generated_records_are_the_same(engine):
     assert generated(engine).equals(generated(SERIAL))
 
@@ -88,5 +90,6 @@ def test_nobody_at_the_address():
         list(Engine("ray", address="head").run(abs, [1]))
 
 
+@pytest.mark.slow
 def test_a_cluster_of_its_own_without_an_address(expected):
     assert same(list(Engine("ray", n_jobs=2).run(sums(), range(6))), expected[:6])

@@ -89,6 +89,7 @@ def test_equal_records_stay_together():
     assert (part[500:] == -1).all()
 
 
+@pytest.mark.slow
 def test_helpers_take_away_what_the_target_knows_and_the_verdict_says_so():
     data = table(2000, target=4000)
     given = {"features": "x_*", "corrections": ("balanced", "prior"), "deltas": ()}

@@ -57,6 +57,7 @@ def test_a_control_that_knows_nothing_supports_nothing(table):
     assert any("not comparable to the target" in reason for reason in found.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_sizes_make_a_noisy_twin_comparable(table):
     rng = np.random.default_rng(1)
     hard = table["words"]  # what the features show is all that the two have in common

@@ -105,6 +105,7 @@ def test_repeats_give_a_t_interval(leaking):
     assert spread.c_plus_epsilon_lb.high - values.mean() == pytest.approx(half, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_other_processes_find_the_same(leaking):
     assert leak(n_jobs=2).dumps() == leaking.dumps()
 
