@@ -161,6 +161,7 @@ def test_json_and_heads_of_weights_are_bounded(place, monkeypatch):
         load(place)
 
 
+@pytest.mark.slow
 @pytest.mark.rehearsed
 def test_a_network_far_larger_than_its_weights_is_never_allocated(place):
     change(place, n_embd=1 << 16, n_head=1, vocab_size=1 << 24)

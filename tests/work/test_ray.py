@@ -74,6 +74,7 @@ def test_the_command_says_the_same(engine, tmp_path):
     assert here == there
 
 
+@pytest.mark.slow
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 

@@ -527,6 +527,7 @@ def test_a_remembering_model_gives_its_protected_column_away(secrets):
     assert values(result, "prior")[("epsilon", 0.0)] > 0.5
 
 
+@pytest.mark.slow
 def test_several_protected_columns_share_the_error(people):
     train, rest, forest = people
     arguments = {

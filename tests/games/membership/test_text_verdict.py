@@ -99,6 +99,7 @@ def test_sizes_that_do_not_fit_are_refused(table, given, said):
         divulge.membership(table, score="loss", features=["words"], **given)
 
 
+@pytest.mark.slow
 def test_a_control_has_the_direction_of_the_score_whatever_its_name(table):
     named = {**table, "control": table["control_loss"]}
     given = {"score": "loss", "features": ["words"]}
