@@ -120,6 +120,7 @@ def write(table, folder, kind):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet", "folder", "polars", "arrow", "types", "apart"])
 def test_membership_from_any_source(kind, tmp_path):
     options = {"score": ["loss", "margin"], "features": FEATURES, "estimator": "logistic"}
@@ -201,6 +202,7 @@ def test_attribute(options):
     assert told(attribute(table, **given)) == told(attribute(shuffled(table), **{**given, **other}))
 
 
+@pytest.mark.slow
 def test_synthetic():
     rng = np.random.default_rng(0)
 

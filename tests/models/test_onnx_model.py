@@ -236,6 +236,7 @@ def test_a_graph_that_grows_is_stopped(tmp_path):
         losses(read, TABLE, ["a", "b", "c"])
 
 
+@pytest.mark.slow
 def test_the_rehearsal_stops_a_loop_of_unknown_width(tmp_path, monkeypatch):
     monkeypatch.setattr(onnx_, "rehearse", rehearsal.rehearse)
     monkeypatch.setattr(rehearsal, "SECONDS", 4.0)

@@ -86,6 +86,7 @@ def test_balancing_that_does_nothing_is_caught(monkeypatch):
     assert [row.setting for row in rows if not row.holds]
 
 
+@pytest.mark.slow
 def test_a_bettor_that_ignores_the_prior_is_caught(monkeypatch):
     class Forgetful:
         @staticmethod

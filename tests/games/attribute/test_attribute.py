@@ -146,6 +146,7 @@ def test_data_frames_of_both_kinds(convert):
     assert found.bounds == expected.bounds
 
 
+@pytest.mark.slow
 def test_a_wrong_proxy_fools_the_published_audit_and_not_the_corrected_one():
     """The target is the exact distribution of the label: it leaks nothing."""
     result = attribute(table(tau=0.1, records=6000), label="y", features="x_*", repeats=3)

@@ -77,6 +77,7 @@ def test_the_sight_is_deducted_unless_the_direct_comparison_proves_more():
     assert all(b.confidence == 0.95 and ALIKE in b.assumptions for b in left.bounds)
 
 
+@pytest.mark.slow
 def test_a_target_that_knows_the_population_is_not_said_to_remember():
     """500 real non-members: the control is often silent where the finding is false."""
     material = RealPopulation(1000, 500, knows=1.0).material(np.random.default_rng(0))

@@ -191,6 +191,7 @@ def test_a_callable_model_and_a_user_s_generator():
     assert result.verdict.status == "leak"
 
 
+@pytest.mark.slow
 def test_finished_stages_are_not_repeated_and_a_failure_loses_only_its_own(tmp_path, monkeypatch):
     data = records(1500, 12)
     model, generator = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data), Known()
@@ -296,6 +297,7 @@ def test_without_a_control_nothing_is_robust():
     assert any("--nonmembers" in reason for reason in found.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_generated_records_may_be_sorted_and_the_seed_fixes_everything():
     data, made = records(1200, 17), records(1200, 18)
     order = np.argsort(made["y"], kind="stable")
