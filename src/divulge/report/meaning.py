@@ -79,10 +79,11 @@ def able(bound: Bound, words: Words) -> str:
     right = math.floor(100.0 * odds / (1.0 + odds))
     beside = next(text for limit, text in PRACTICE if bound.value < limit)
     return (
-        f"Somebody who can query the model can tell, with odds of at least {_odds(odds)} to 1 in "
-        f"some cases, whether {words.happened}: right {right} times in 100, where guessing is "
-        f"right 50 times. An epsilon of {rounding.at_least(bound.value)} is {beside}. Those are "
-        "upper limits; this is a lower one."
+        f"Somebody who sees of the model what was scored here can tell, with odds of at least "
+        f"{_odds(odds)} to 1 in some cases, whether {words.happened}: right {right} times in 100, "
+        "where guessing is right 50 times. An epsilon of "
+        f"{rounding.at_least(bound.value)} is {beside}. Those are upper limits; this is a lower "
+        "one."
     )
 
 
@@ -101,7 +102,7 @@ def _sure(result: Result, advice: Advice) -> str:
     least = rounding.percent(min(b.confidence for b in stated))
     sure = f"Each number is right with at least {least} confidence"
     if advice.by_design:
-        return f"{sure}, by a theorem about randomness that was known by design."
+        return f"{sure}, by theorems about randomness that was known by design."
     if not result.verdict.robust:
         return f"{sure} if the assumptions hold, but it is fragile, for the reasons above."
     if advice.explained:
