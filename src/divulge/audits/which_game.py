@@ -37,6 +37,9 @@ class Overruled:
     truth: str | None = None
 
 
+NOTHING_NAMED = Overruled()
+
+
 @dataclass(frozen=True)
 class Choice:
     """A game, the arguments of its function, and the reasons in plain words."""
@@ -57,7 +60,7 @@ def choose(
     nonmembers: Any = None,
     plan: Any = None,
     model: Any = None,
-    wanted: Overruled = Overruled(),  # noqa: B008  (frozen)
+    wanted: Overruled = NOTHING_NAMED,
 ) -> Choice:
     """The game for what was given; InputError that says what is missing."""
     if plan is not None:
