@@ -13,7 +13,7 @@ from divulge.bounds import guessing
 from divulge.errors import InputError
 from divulge.mechanisms import Null, RandomisedResponse
 from divulge.selftest.case import Case
-from divulge.selftest.cases import GameSize
+from divulge.selftest.grid import GameSize
 from divulge.selftest.procedures import PROCEDURES, Procedure
 from divulge.selftest.row import exact_interval
 

@@ -9,17 +9,16 @@ from 5% without playing every row so often. Rows of one family are also judged t
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from divulge.errors import require, require_probability, require_seed
 from divulge.selftest.case import Case, Check
+from divulge.selftest.games import Computation, Games, done, false_claims, inputs, parts, wanted
 from divulge.selftest.pooled import pooled
 from divulge.selftest.row import Row, checked, played, surprise
+from divulge.types import Array
 from divulge.work import Engine
 from divulge.work.pieces import Pieces
 
@@ -31,8 +30,6 @@ DOUBT = 0.05
 """Rows whose false claims would be less probable than this are played on."""
 AGAIN = 8
 """How many times as many games these rows get."""
-_PIECE = 50
-_SLACK = 1e-9
 
 
 def run(
@@ -61,24 +58,36 @@ def run(
     require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
     require_probability("error", error)
     require_seed(seed)
-    keep = Pieces.at(cache).tasks("selftest", _inputs)
-    tasks: list[_Games | _Computed] = []
-    for index, case in enumerate(chosen):
-        if isinstance(case, Check):
-            tasks.append(_Computed(index, case, error))
-        else:
-            tasks += _games(index, case, error, seed, _count(case, repetitions), 0)
-    first = _collected(tasks, engine.run(_done, tasks, keep=keep, progress=progress), len(chosen))
+    keep = Pieces.at(cache).tasks("selftest", inputs)
+
+    def play(rows: dict[int, Sequence[Games | Computation]]) -> list[Array]:
+        """The claims of every row; nothing for those that are left out."""
+        tasks = [task for own in rows.values() for task in own]
+        results = engine.run(done, tasks, keep=keep, progress=progress) if tasks else iter(())
+        found = {
+            index: np.concatenate([next(results)["claims"] for _ in own])
+            for index, own in rows.items()
+        }
+        return [found.get(index, np.zeros(0)) for index in range(len(chosen))]
+
+    counts = [1 if isinstance(c, Check) else wanted(c, repetitions) for c in chosen]
+    first = play(
+        {
+            index: [Computation(case, error)]
+            if isinstance(case, Check)
+            else parts(case, error, seed, 0, counts[index])
+            for index, case in enumerate(chosen)
+        }
+    )
     # Two tests for every row of games, and one for every family.
     level = FAMILY_ERROR / (3 * (among or len(chosen)))
-    doubtful = [
-        task
-        for index, case in enumerate(chosen)
-        if isinstance(case, Case) and level < _surprise(case, first[index], error) < DOUBT
-        for task in _games(index, case, error, seed, AGAIN * _count(case, repetitions), 1)
-    ]
-    results = engine.run(_done, doubtful, keep=keep, progress=progress) if doubtful else []
-    second = _collected(doubtful, results, len(chosen))
+    second = play(
+        {
+            index: parts(case, error, seed, counts[index], AGAIN * counts[index])
+            for index, case in enumerate(chosen)
+            if isinstance(case, Case) and level < _surprise(case, first[index], error) < DOUBT
+        }
+    )
     rows = []
     for index, case in enumerate(chosen):
         if isinstance(case, Check):
@@ -86,91 +95,17 @@ def run(
             continue
         doubts = min(_surprise(case, claims, error) for claims in (first[index], second[index]))
         claims = np.concatenate([first[index], second[index]])
-        rows.append(played(case, claims, _false(case, claims), error, min(doubts, 1.0) > level))
-    counts = {
-        index: (first[index].size, _false(case, first[index]))
+        rows.append(
+            played(case, claims, false_claims(case, claims), error, min(doubts, 1.0) > level)
+        )
+    seen = {
+        index: (first[index].size, false_claims(case, first[index]))
         for index, case in enumerate(chosen)
         if isinstance(case, Case) and np.isfinite(case.truth)
     }
-    return rows + pooled(chosen, counts, error, level)
+    return rows + pooled(chosen, seen, error, level)
 
 
-def _count(case: Case, repetitions: int) -> int:
-    return max(1, round(case.share * repetitions))
-
-
-def _games(
-    index: int, case: Case, error: float, seed: int, count: int, look: int
-) -> list[_Games | _Computed]:
-    """The games of one look at a row, in pieces; the seeds of the second look are others."""
-    piece = max(1, round(case.share * _PIECE))
-    sizes = [min(piece, count - k) for k in range(0, count, piece)]
-    entropy = [seed, zlib.crc32(case.label.encode()), *((look,) if look else ())]
-    children = np.random.SeedSequence(entropy).spawn(len(sizes))
-    return [
-        _Games(index, case, error, child, size) for child, size in zip(children, sizes, strict=True)
-    ]
-
-
-def _collected(tasks: Sequence[_Games | _Computed], results: Any, rows: int) -> list[np.ndarray]:
-    found: list[list[float]] = [[] for _ in range(rows)]
-    for task, result in zip(tasks, results, strict=True):
-        found[task.index].extend(result["claims"].tolist())
-    return [np.array(values, dtype=float) for values in found]
-
-
-@dataclass(frozen=True)
-class _Games:
-    """Some games of one case."""
-
-    index: int
-    case: Case
-    error: float
-    seed: np.random.SeedSequence
-    size: int
-
-    def inputs(self) -> dict[str, Any]:
-        """What names the piece."""
-        name = [self.case.label, self.case.parameter, self.case.delta]
-        seed = [self.seed.entropy, self.seed.spawn_key]
-        return {"case": name, "error": self.error, "seed": seed, "size": self.size}
-
-    def done(self) -> dict[str, Any]:
-        """The claims of the games."""
-        rngs = [np.random.default_rng(child) for child in self.seed.spawn(self.size)]
-        return {"claims": np.array([self.case.play(self.error, rng) for rng in rngs], dtype=float)}
-
-
-@dataclass(frozen=True)
-class _Computed:
-    """One check."""
-
-    index: int
-    case: Check
-    error: float
-
-    def inputs(self) -> dict[str, Any]:
-        """What names the piece."""
-        return {"case": [self.case.label, "exact"], "error": self.error}
-
-    def done(self) -> dict[str, Any]:
-        """The values at the edges."""
-        values = np.asarray(self.case.compute(self.error), dtype=float)
-        return {"claims": np.atleast_1d(values)}
-
-
-def _inputs(task: _Games | _Computed) -> dict[str, Any]:
-    return task.inputs()
-
-
-def _done(task: _Games | _Computed) -> dict[str, Any]:
-    return task.done()
-
-
-def _false(case: Case, claims: np.ndarray) -> int:
-    return int(np.sum(claims > case.truth + _SLACK))
-
-
-def _surprise(case: Case, claims: np.ndarray, error: float) -> float:
+def _surprise(case: Case, claims: Array, error: float) -> float:
     """The probability of so many false claims, were each of them made with the claimed error."""
-    return surprise(_false(case, claims), claims.size, error)
+    return surprise(false_claims(case, claims), claims.size, error)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -45,3 +47,10 @@ def code() -> dict[str, str]:
 def fingerprint() -> str:
     """``code()`` as one short text."""
     return hashlib.sha256(json.dumps(code(), sort_keys=True).encode()).hexdigest()[:24]
+
+
+def made() -> str:
+    """The day, what computed, and on what kind of machine: for records that outlive a run."""
+    today = datetime.now(UTC).date().isoformat()
+    known = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return f"{today} | {known} | {platform.machine()}, {os.cpu_count()} cores"

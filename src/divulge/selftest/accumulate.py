@@ -1,0 +1,159 @@
+"""Games for a ledger: as many as there is time for, those rows first that have had the fewest.
+
+A row that looks bad plays on, one that is convicted stops; looking costs nothing (``wealth.py``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from divulge.errors import require, require_probability, require_seed
+from divulge.selftest import ledger, uses
+from divulge.selftest.case import Case, Check
+from divulge.selftest.cases import cases
+from divulge.selftest.games import Computation, Games, done, false_claims, parts, wanted
+from divulge.selftest.ledger import Entry
+from divulge.selftest.row import checked
+from divulge.selftest.standing import DOUBTFUL, Standing, convicting, standings
+from divulge.selftest.wealth import log_wealth
+from divulge.work import Engine
+from divulge.work.versions import made
+
+_MUCH = 1e12
+AGAIN = 8
+"""How many times as many games a doubtful row gets."""
+
+
+def accumulate(
+    folder: Path,
+    chosen: Sequence[Case | Check],
+    *,
+    repetitions: int,
+    error: float,
+    seed: int = 0,
+    minutes: float | None = None,
+    engine: Engine | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Play what is missing of ``repetitions`` games of every chosen row, and keep it in a ledger.
+
+    After so many ``minutes`` nothing new is begun. A kill loses the parts that were being played.
+    """
+    engine = engine or Engine()
+    require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
+    require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
+    require(minutes is None or minutes > 0, f"minutes must be above 0. Found {minutes}.")
+    require_probability("error", error)
+    require_seed(seed)
+    everything = {case.label: uses.digest(case) for case in cases()}
+    codes = {case.label: uses.digest(case) for case in chosen}
+    until = None if minutes is None else time.monotonic() + 60.0 * minutes
+    with ledger.writing(folder) as writer:
+        for again in (1, AGAIN):
+            known = standings(ledger.read(folder), chosen, error, codes)
+            keep = _Keep(writer, codes, error, until, _played(known), len(everything))
+            tasks = _tasks(known, repetitions, error, seed, again)
+            for _ in engine.run(_timed, tasks, keep=keep, progress=progress) if tasks else ():
+                pass
+    ledger.compact(folder, {**codes, **everything})
+
+
+def _played(known: Sequence[Standing]) -> dict[str, tuple[int, int]]:
+    return {s.case.label: (s.false, s.games) for s in known}
+
+
+def _tasks(
+    known: Sequence[Standing], repetitions: int, error: float, seed: int, again: int
+) -> list[Games | Computation]:
+    """What is missing, in an order in which all rows advance together."""
+    waiting: list[tuple[float, Games | Computation]] = []
+    for row in known:
+        if isinstance(row.case, Check):
+            if row.games == 0:
+                waiting.append((0.0, Computation(row.case, error)))
+            continue
+        if again > 1 and row.wealth < DOUBTFUL:
+            continue
+        goal = again * wanted(row.case, repetitions)
+        had = row.games
+        for start, size in row.unplayed(seed, goal - row.games):
+            for part in parts(row.case, error, seed, start, size):
+                waiting.append((had / goal, part))
+                had += part.size
+    return [task for _, task in sorted(waiting, key=lambda pair: pair[0])]
+
+
+def _timed(task: Games | Computation) -> dict[str, Any]:
+    began = time.process_time()
+    return {**done(task), "seconds": np.array(time.process_time() - began)}
+
+
+@dataclass
+class _Keep:
+    """Tells the ledger what arrives, and lets nothing begin after the end or a conviction."""
+
+    writer: ledger.Writer
+    codes: dict[str, str]
+    error: float
+    until: float | None
+    seen: dict[str, tuple[int, int]]
+    rows: int
+    made: str = field(default_factory=made)
+
+    def find(self, task: Games | Computation) -> dict[str, Any] | None:
+        """Nothing was kept; but what shall not be played any more has come to nothing."""
+        false, games = self.seen[task.case.label]
+        over = self.until is not None and time.monotonic() > self.until
+        hopeless = isinstance(task, Games) and (
+            log_wealth(false, games, self.error) >= convicting(self.rows)
+        )
+        return {} if over or hopeless else None
+
+    def store(self, task: Games | Computation, result: dict[str, Any]) -> dict[str, Any]:
+        """One entry."""
+        claims = np.asarray(result["claims"], dtype=float)
+        label = task.case.label
+        entry = Entry(
+            row=label,
+            code=self.codes[label],
+            error=self.error,
+            seed=0,
+            first=0,
+            games=claims.size,
+            false=0,
+            excess=0.0,
+            total=0.0,
+            seconds=float(result["seconds"]),
+            made=self.made,
+        )
+        if isinstance(task, Games):
+            false = false_claims(task.case, claims)
+            before, games = self.seen[label]
+            self.seen[label] = (before + false, games + claims.size)
+            above = np.maximum(claims - min(task.case.truth, _MUCH), 0.0)
+            entry = replace(
+                entry,
+                seed=task.seed,
+                first=task.start,
+                false=false,
+                excess=_told(above.max()),
+                total=_told(claims.sum()),
+            )
+        else:
+            row = checked(task.case, claims, self.error)
+            assert row.exact is not None
+            highest, lowest = _told(row.exact.highest), _told(row.exact.lowest)
+            entry = replace(entry, false=int(not row.holds), excess=highest, total=lowest)
+        self.writer.append(entry)
+        return {}
+
+
+def _told(value: float) -> float:
+    """A number that JSON can hold; what is none is very large."""
+    return float(np.nan_to_num(value, nan=_MUCH, posinf=_MUCH, neginf=-_MUCH))

@@ -1,0 +1,269 @@
+"""Games that add up: the ledger, its code digests, and what convicts a row."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from commands import run
+
+from divulge import selftest
+from divulge.errors import DivulgeError
+from divulge.selftest import ledger, uses
+from divulge.selftest.accumulate import accumulate
+from divulge.selftest.case import Case, Check
+from divulge.selftest.standing import convicting, families, standings
+from divulge.selftest.wealth import log_wealth
+from divulge.work import Engine
+
+
+@dataclass(frozen=True)
+class Falsely:
+    """A game that makes a false claim with this probability."""
+
+    rate: float
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        return float(rng.random() < self.rate)
+
+
+def case(rate: float, number: int = 0) -> Case:
+    return Case("coins", "epsilon", 0.0, "coin", f"number {number}", Falsely(rate), 0.0)
+
+
+def play(folder, chosen, repetitions, **options):
+    accumulate(
+        folder, chosen, repetitions=repetitions, error=0.05, engine=Engine("serial"), **options
+    )
+    codes = {c.label: uses.digest(c) for c in chosen}
+    return standings(ledger.read(folder), chosen, 0.05, codes)
+
+
+def test_the_wealth_of_an_edge_row_is_a_martingale():
+    """The expected wealth after ten games at exactly the error is 1, by enumeration."""
+    total = 0.0
+    for false in range(11):
+        paths = len(list(itertools.combinations(range(10), false)))
+        chance = paths * 0.05**false * 0.95 ** (10 - false)
+        total += chance * np.exp(log_wealth(false, 10, 0.05))
+    assert total == pytest.approx(1.0, abs=1e-12)
+
+
+def test_games_add_up_over_runs_and_are_the_same_games(tmp_path):
+    rows = [case(0.03, k) for k in range(3)]
+    play(tmp_path / "twice", rows, 60)
+    twice = play(tmp_path / "twice", rows, 130)
+    once = play(tmp_path / "once", rows, 130)
+    assert [(r.games, r.false) for r in twice] == [(r.games, r.false) for r in once]
+    assert all(r.games == 130 for r in once)
+    assert len((tmp_path / "once" / ledger.FILE).read_text().splitlines()) == 3
+
+
+def test_a_row_is_played_as_by_the_plain_self_test(tmp_path):
+    (row,) = play(tmp_path, [case(0.02)], 400)
+    (plain,) = selftest.run([case(0.02)], repetitions=400)
+    assert (row.games, row.false) == (plain.repetitions, plain.false_claims)
+
+
+def test_a_bad_row_is_convicted_and_stops(tmp_path):
+    rows = [case(0.6, 0), case(0.02, 1)]
+    bad, good = play(tmp_path, rows, 2000)
+    assert bad.state(2, 2000) == "convicted"
+    assert bad.games < 2000
+    assert (good.state(2, 2000), good.games) == ("holds", 2000)
+
+
+def test_a_row_that_looks_bad_plays_on(tmp_path):
+    (row,) = play(tmp_path, [case(0.12)], 100)
+    assert row.games > 100
+
+
+def test_sound_rows_at_the_edge_are_seldom_convicted_however_often_one_looks():
+    rng = np.random.default_rng(5)
+    level = np.log(20.0)
+    reached = 0
+    for _ in range(400):
+        false = np.cumsum(rng.random(400) < 0.05)
+        reached += any(log_wealth(int(f), n, 0.05) >= level for n, f in enumerate(false, 1))
+    assert reached <= 0.05 * 400 + 3 * np.sqrt(400 * 0.05 * 0.95)
+    assert reached > 0  # the bet is no dead letter
+
+
+def test_a_family_is_convicted_by_many_small_excesses(tmp_path):
+    (family,) = families(play(tmp_path, [case(0.09, k) for k in range(20)], 100))
+    assert family.wealth >= convicting(20)
+
+
+def test_a_cut_line_is_left_out_and_mended(tmp_path):
+    play(tmp_path, [case(0.02)], 50)
+    path = tmp_path / ledger.FILE
+    path.write_bytes(path.read_bytes() + b'{"row": "coins | co')
+    assert sum(e.games for e in ledger.read(tmp_path)) == 50
+    (row,) = play(tmp_path, [case(0.02)], 100)
+    assert row.games >= 100
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+
+
+def test_a_line_that_is_no_entry_is_named(tmp_path):
+    (tmp_path / "other.jsonl").write_text('{"row": "a"}\n')
+    with pytest.raises(DivulgeError, match=r"other\.jsonl, line 1"):
+        ledger.read(tmp_path)
+
+
+def test_games_that_are_told_twice_count_once(tmp_path):
+    play(tmp_path, [case(0.02)], 100)
+    (tmp_path / "copy.jsonl").write_bytes((tmp_path / ledger.FILE).read_bytes())
+    assert sum(e.games for e in ledger.read(tmp_path)) == 100
+
+
+def test_a_gap_that_a_kill_left_is_played(tmp_path):
+    play(tmp_path, [case(0.02)], 150)
+    (whole,) = ledger.read(tmp_path)
+    play(tmp_path / "parts", [case(0.02)], 50)
+    (start,) = ledger.read(tmp_path / "parts")
+    far = ledger.Entry(**{**start.__dict__, "first": 100})
+    path = tmp_path / "parts" / ledger.FILE
+    path.write_bytes(ledger.line(start) + ledger.line(far))
+    (row,) = play(tmp_path / "parts", [case(0.02)], 150)
+    assert [(s, a, b) for s, a, b in row.played] == [(0, 0, 150)]
+    assert whole.games == 150
+
+
+def test_games_of_another_code_are_stale(tmp_path):
+    play(tmp_path, [case(0.02)], 50)
+    path = tmp_path / ledger.FILE
+    entry = json.loads(path.read_text())
+    path.write_text(json.dumps({**entry, "code": "0" * 16}) + "\n")
+    codes = {case(0.02).label: uses.digest(case(0.02))}
+    (row,) = standings(ledger.read(tmp_path), [case(0.02)], 0.05, codes)
+    assert (row.games, row.stale, row.state(1, 50)) == (0, 50, "stale")
+    (row,) = play(tmp_path, [case(0.02)], 50)
+    assert (row.games, row.stale) == (50, 0)
+    assert len(path.read_text().splitlines()) == 1  # the old ones are dropped
+
+
+def test_time_that_is_over_begins_nothing(tmp_path):
+    (row,) = play(tmp_path, [case(0.02)], 5000, minutes=1e-9)
+    assert row.games == 0
+    with pytest.raises(DivulgeError, match="minutes must be above 0"):
+        play(tmp_path, [case(0.02)], 50, minutes=0.0)
+
+
+def test_only_one_run_writes(tmp_path):
+    with ledger.writing(tmp_path), pytest.raises(DivulgeError, match="Another self-test"):
+        play(tmp_path, [case(0.02)], 50)
+
+
+def test_a_check_that_fails_convicts_at_once(tmp_path):
+    checks = [
+        Check("some", "epsilon", 0.0, "edge", name, lambda e, v=value: [v, 0.01])
+        for name, value in (("bad", 0.0501), ("good", 0.05), ("none", float("nan")))
+    ]
+    states = [row.state(3, 10) for row in play(tmp_path, checks, 10)]
+    assert states == ["convicted", "holds", "convicted"]
+
+
+# --- which code a row uses ---------------------------------------------------------------------
+
+
+def row_of(label: str) -> Case | Check:
+    return next(c for c in selftest.cases() if label in c.label)
+
+
+def modules(label: str) -> set[str]:
+    what = row_of(label)
+    starts = uses._homes(what.play if isinstance(what, Case) else what.compute)
+    return {module for module, _ in uses.reached(frozenset(starts))}
+
+
+def test_a_row_reaches_its_bound_and_no_other_room():
+    assert "divulge.bounds.recursion" in modules("recursion mu | null")
+    closeness = modules("closeness, c, grid")
+    assert "divulge.bounds.closeness" in closeness
+    assert not any(name.startswith(("divulge.shift", "divulge.report")) for name in closeness)
+    hostile = modules("hostile, membership headline")
+    for name in ("divulge.shift.neighbours", "divulge.data.features", "divulge.proof.controls"):
+        assert name in hostile
+
+
+@pytest.mark.parametrize(
+    ("edit", "changes"),
+    [
+        (("return kept", "return kept  # as it is"), False),
+        (('"""How many."""', '"""So many."""'), False),
+        (("LIMIT = 5", "LIMIT = 6"), True),
+        (("size + 1", "size + 2"), True),
+        (("unused = 1", "unused = 2"), False),
+    ],
+)
+def test_a_digest_changes_with_code_that_the_row_reaches(tmp_path, monkeypatch, edit, changes):
+    package = tmp_path / "divulge"
+    (package / "room").mkdir(parents=True)
+    (package / "room" / "__init__.py").write_text("from divulge.room.inner import kept_of\n")
+    source = (
+        "LIMIT = 5\nunused = 1\n\n"
+        'def more(size):\n    """How many."""\n    return size + 1\n\n'
+        "def kept_of(size):\n    kept = min(more(size), LIMIT)\n    return kept\n"
+    )
+    (package / "room" / "inner.py").write_text(source)
+    (package / "row.py").write_text(
+        "def play(size):\n    from divulge import room\n    return room.kept_of(size)\n"
+    )
+    monkeypatch.setattr(uses, "ROOT", package)
+
+    def digest() -> str:
+        for cached in (uses._digest, uses._named, uses._module, uses._hashed, uses._code):
+            cached.cache_clear()
+        uses._file.cache_clear()
+        return uses._digest(frozenset({("divulge.row", "play")}))
+
+    try:
+        before = digest()
+        assert len(uses.reached(frozenset({("divulge.row", "play")}))) == 4
+        (package / "room" / "inner.py").write_text(source.replace(*edit))
+        assert source.replace(*edit) != source
+        assert (digest() != before) == changes
+    finally:
+        monkeypatch.undo()
+        for cached in (uses._digest, uses._named, uses._module, uses._hashed, uses._code):
+            cached.cache_clear()
+        uses._file.cache_clear()
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+GRID = "closeness, c, grid | known generator (c=0, epsilon=0)"
+
+
+def test_the_command_adds_shows_and_writes_a_page(tmp_path):
+    only = ("--only", GRID, "--repeats", "40", "--n-jobs", "1")
+    added = run("selftest", "--into", "evidence", *only, "--complete", cwd=tmp_path)
+    assert added.returncode == 0, added.stderr
+    page = ("--page", "page.md")
+    shown = run("selftest", "--show", "evidence", *only, *page, cwd=tmp_path, columns=120)
+    assert shown.returncode == 0
+    assert "holds" in shown.stdout
+    assert "| 40 |" in (tmp_path / "page.md").read_text()
+    short = run("selftest", "--show", "evidence", "--only", GRID, "--complete", cwd=tmp_path)
+    assert short.returncode == 1
+    assert "too few" in short.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--into", "a", "--show", "b"), "not both"),
+        (("--page", "a.md"), "--page is for a ledger"),
+        (("--minutes", "3", "--show", "b"), "--minutes is for a ledger"),
+        (("--show", "nowhere"), "There is no ledger in nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words, told, tmp_path):
+    result = run("selftest", "--only", GRID, *words, cwd=tmp_path)
+    assert result.returncode == 2
+    assert told in " ".join(result.stderr.split())
+    assert not list(tmp_path.iterdir())
