@@ -98,7 +98,10 @@ def jax_privacy(method: str, splits: int = 0) -> Method:
 
 
 def privacy_estimates(scores: Scores) -> float:
-    """The joint Bayesian bound, members guessed among the top tenth of all scores."""
+    """The joint Bayesian bound, members guessed among the top tenth of all scores.
+
+    Where its search for a root fails, as on some null scores, it claims nothing.
+    """
     import privacy_estimates as package
 
     score = np.concatenate([scores.members, scores.others])
@@ -109,7 +112,10 @@ def privacy_estimates(scores: Scores) -> float:
     counts = package.AttackResults(FN=n - caught, FP=accused, TN=n - accused, TP=caught)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = package.compute_eps_lo(counts, DELTA, ERROR, "joint-beta")
+        try:
+            found = package.compute_eps_lo(counts, DELTA, ERROR, "joint-beta")
+        except ValueError:
+            return 0.0
     return max(0.0, float(found))
 
 

@@ -52,3 +52,21 @@ def test_the_direction_of_many_trials_is_the_one_of_few(slope, monkeypatch):
         few = learning.isotonic(score, truth, np.zeros(500))(score)
         monkeypatch.setattr(learning, "_MANY", 0)
         np.testing.assert_array_equal(learning.isotonic(score, truth, np.zeros(500))(score), few)
+
+
+def test_the_luckiest_level_of_many_is_not_believed():
+    """Nothing is known beyond 73%: no level may claim much more, and none was claimed before."""
+    rng = np.random.default_rng(8)
+    trials = LaplaceMechanism(1.0).sample(20_000, rng)
+    none = np.zeros(len(trials))
+    predict = learning.isotonic(trials.score[:, None], trials.truth.astype(float), none)
+    assert np.abs(predict(trials.score[:, None])).max() < 1.5
+
+
+def test_a_level_that_is_far_from_the_next_is_kept():
+    rng = np.random.default_rng(0)
+    truth = rng.choice([-1.0, 1.0], 20_000)
+    known = rng.random(20_000) < 0.01
+    score = np.where(known & (truth > 0), 5.0, rng.standard_normal(20_000))
+    predict = learning.isotonic(score[:, None], truth, np.zeros(truth.size))
+    assert predict(np.array([[5.0]]))[0] > 3.0

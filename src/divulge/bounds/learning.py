@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import expit, logit, xlogy
 
 from divulge.bounds.bins import Binned
 from divulge.errors import require
@@ -24,6 +24,10 @@ Predict: TypeAlias = Callable[[Array], Array]
 Learner: TypeAlias = Callable[[Array, Array, Array], Predict]
 _RIDGE = 1.0
 _MANY = 100_000
+_MANY_LEVELS = 5000
+"""Learned trials from which on the levels are so many that one of them is lucky."""
+_ENOUGH = 2.0
+"""Trials that make an end level sure, in square roots of all."""
 
 
 def _balancing_weights(truths: Array, log_odds: Array) -> Array:
@@ -107,6 +111,8 @@ def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
     values, which = np.unique(np.round(level, 12), return_inverse=True)
     mass = np.bincount(which, weights=weights, minlength=values.size)
     hits = np.bincount(which, weights=weights * target, minlength=values.size)
+    if truths.size >= _MANY_LEVELS:
+        mass, hits = _without_luck(mass, hits, truths.size)
     smooth = logit((hits + 1.0) / (mass + 2.0))
     revealed = truths.size
 
@@ -115,6 +121,31 @@ def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
         return _capped(np.interp(at, values, smooth), revealed)
 
     return predict
+
+
+def _without_luck(mass: Array, hits: Array, trials: int) -> tuple[Array, Array]:
+    """Small levels at either end pooled with the next ones, unless they are far apart.
+
+    The largest of many levels is the luckiest: among 20,000 trials of which none is known beyond
+    73% some fifteen at the end are all right by chance, and guesses that rely on them fail. Far
+    apart: two levels gain more likelihood than Schwarz's criterion asks of two parameters, the
+    level and the place of its step.
+    """
+    mass, hits = mass.copy(), hits.copy()
+    for ends in (np.arange(mass.size), np.arange(mass.size)[::-1]):
+        for k in range(1, mass.size):
+            pooled, here = ends[:k], ends[k]
+            m, h = np.array([mass[pooled[0]], mass[here]]), np.array([hits[pooled[0]], hits[here]])
+            apart = float(_log_likelihood(m, h).sum())
+            together = float(_log_likelihood(m.sum(), h.sum()))
+            if m[0] >= _ENOUGH * np.sqrt(trials) or apart - together >= np.log(trials):
+                break
+            mass[ends[: k + 1]], hits[ends[: k + 1]] = m.sum(), h.sum()
+    return mass, hits
+
+
+def _log_likelihood(mass: Array | float, hits: Array | float) -> Array:
+    return np.asarray(xlogy(hits, hits / mass) + xlogy(mass - hits, 1.0 - hits / mass))
 
 
 def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
