@@ -40,6 +40,7 @@ def command(
     ] = None,
     target: Annotated[str, options.data(help="Prefix of the target's probability columns.")] = "p_",
     proxy: Annotated[str, options.data(help="Prefix of the proxy's probability columns.")] = "q_",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     proxy_model: Annotated[
         str | None, options.model(help="The proxy model, such as an earlier checkpoint.")
@@ -107,6 +108,7 @@ def command(
             data or also_data,
             heldout=heldout,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             protected=None if protected is None else output.words(protected),
             jointly=jointly,

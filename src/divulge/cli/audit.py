@@ -49,6 +49,7 @@ def command(
     text: Annotated[
         str | None, options.data(help="Text column that the model reads. Default: by its look.")
     ] = None,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
@@ -77,6 +78,7 @@ def command(
     """
     from divulge.audits.play import play, told
     from divulge.audits.which_game import Overruled, as_options, choose
+    from divulge.data.renaming import viewed
     from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
@@ -86,10 +88,10 @@ def command(
         claim=claim,
         overwrite=overwrite,
     )
+    sources = {"data": data, "members": members, "nonmembers": nonmembers}
+    named = [*output.words(features), label, text, *output.words(score or ""), truth]
     choice = choose(
-        data,
-        members=members,
-        nonmembers=nonmembers,
+        **viewed(sources, options.renamed(rename), named),
         plan=plan,
         model=model and opening.source(model, trust, allow_pickle, with_),
         wanted=Overruled(
@@ -106,6 +108,7 @@ def command(
         opened = [w for one in trust or () for w in ("--trust", one)]
         opened += [w for one in with_ or () for w in ("--with", masking.shown(one))]
         opened += ["--allow-pickle"] if allow_pickle else []
+        opened += [w for one in rename or () for w in ("--map", one)]
         output.say(f"The same as: {shlex.join([*as_options(choice), *opened])}", err=True)
     if explain:
         return

@@ -71,6 +71,7 @@ def plan_command(
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
+    rename: options.Rename = None,
     model: Annotated[
         str | None,
         options.model(help="Crafted texts: the folder of a language model, for its tokens."),
@@ -190,6 +191,7 @@ def plan_command(
             column=column,
             copies=copies,
             id=id_,
+            rename=options.renamed(rename),
             model=model,
             draw=draw,
             candidates=candidates,
@@ -207,7 +209,12 @@ def plan_command(
         )
         advance("writing", 1, 2)
         game.write_plan(
-            made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
+            made,
+            options.as_named(data, rename),
+            plan=plan,
+            records=records,
+            canaries=canaries,
+            overwrite=overwrite,
         )
     planned.say(made, plan, records, canaries)
 
@@ -246,6 +253,7 @@ def audit_command(
     ignore_others: Annotated[
         bool, options.data("--ignore-others", help="Allow rows that are not canaries.")
     ] = False,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     attack: Annotated[
         str,
@@ -303,6 +311,7 @@ def audit_command(
             label=label,
             text=text,
             id=id_,
+            rename=options.renamed(rename),
             ignore_others=ignore_others,
             model=source or None,
             attack=attack,

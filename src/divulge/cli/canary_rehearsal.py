@@ -46,6 +46,7 @@ def command(
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
+    rename: options.Rename = None,
     with_: opening.With = None,
     count: Annotated[int, options.statistics(help="Number of canaries.")] = 1000,
     strategy: Annotated[
@@ -101,6 +102,7 @@ def command(
         made = rehearsing.rehearse_table(
             data,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             id=id_,
             model=source,
@@ -120,6 +122,11 @@ def command(
         )
         advance("writing", 1, 2)
         play.write_plan(
-            made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
+            made,
+            options.as_named(data, rename),
+            plan=plan,
+            records=records,
+            canaries=canaries,
+            overwrite=overwrite,
         )
     planned.say(made, plan, records, canaries)

@@ -34,6 +34,7 @@ def command(
         bool,
         options.data("--drop-constant", help="Leave out columns constant over the reference."),
     ] = False,
+    rename: options.Rename = None,
     mechanism: Annotated[
         str, options.statistics(help="mean, noisy-mean or subsampled-mean.")
     ] = "mean",
@@ -70,6 +71,9 @@ def command(
         ),
     ] = None,
     delta: options.Delta = None,
+    ids: Annotated[
+        bool, options.result("--ids", help="Name the most exposed records in the result, by id.")
+    ] = False,
     table: Annotated[
         Path | None, options.result(help="Write the table of all records: .parquet or .csv.")
     ] = None,
@@ -96,6 +100,7 @@ def command(
             data,
             reference=reference,
             features=output.words(features),
+            rename=options.renamed(rename),
             id=id_,
             drop_constant=drop_constant,
             mechanism=mechanism,
@@ -107,6 +112,7 @@ def command(
             percentile=percentile,
             fprs=tuple(fpr) if fpr else game.FPRS,
             deltas=tuple(delta) if delta else game.DELTAS,
+            ids=ids,
             table=table,
             command=output.command_line(),
             progress=advance,

@@ -73,6 +73,7 @@ def command(
             "a fair draw, comma-separated, or patterns."
         ),
     ] = "",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     attack: Annotated[
         str,
@@ -137,6 +138,7 @@ def command(
             copies=copies,
             id=id_,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             versions=output.words(versions),

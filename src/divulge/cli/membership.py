@@ -60,6 +60,7 @@ def command(
         str | None,
         options.data(help="Column that names each record's document: documents are the trials."),
     ] = None,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     public_model: Annotated[
         Path | None,
@@ -189,6 +190,7 @@ def command(
             score=None if score is None else output.words(score),
             lower_is_member=lower_is_member,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             helper_loss=output.words(helper_loss),

@@ -25,6 +25,7 @@ def command(
     group: Annotated[
         str | None, options.data(help="Column whose equal values mark dependent attacks.")
     ] = None,
+    rename: options.Rename = None,
     correlated: Annotated[
         bool,
         options.statistics("--correlated", help="The counts come from cross-fed shadow models."),
@@ -98,6 +99,7 @@ def command(
         result = audit(
             data,
             group=group,
+            rename=options.renamed(rename),
             correlated=correlated,
             margins=margins,
             hierarchy=hierarchy,

@@ -33,6 +33,7 @@ def command(
     helper_loss: Annotated[
         str, options.data(help="Columns with losses of helper models, which never saw the members.")
     ] = "",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
@@ -114,6 +115,7 @@ def command(
             nonmembers=nonmembers,
             generated=generated,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             target_loss=output.words(target_loss),
