@@ -53,7 +53,9 @@ def test_from_tables_to_a_table_and_a_report(folder):
     assert all("id" not in one for one in result["diagnostics"]["most_exposed"])
     page = (folder / "report.html").read_text()
     visible = (page[: page.index("<script")] + done.stdout).replace("key", "")
-    assert not any(re.search(rf"\b{key}\b", visible) for key in {*table["id"][:20]} - {"p90", "p99"})
+    assert not any(
+        re.search(rf"\b{key}\b", visible) for key in {*table["id"][:20]} - {"p90", "p99"}
+    )
     assert "No attack was run and nothing was tested" in page
     assert "fragile" not in page[: page.index("<script")].split("</style>")[1]
 

@@ -11,7 +11,10 @@ import typer
 from divulge.cli import opening, options, output
 from divulge.text import masking
 
-EXAMPLE = "divulge audit --members train.csv --nonmembers test.csv --model model.skops"
+EXAMPLE = (
+    "divulge audit --members train.csv --nonmembers test.csv --model model.skops",
+    "divulge audit scores.csv --explain",
+)
 
 
 def command(
@@ -70,6 +73,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit with whatever you have: divulge says which game fits and why, and plays it.
@@ -86,6 +90,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (data, members, nonmembers, plan, model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     sources = {"data": data, "members": members, "nonmembers": nonmembers}
@@ -126,5 +131,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

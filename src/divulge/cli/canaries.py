@@ -10,10 +10,19 @@ import typer
 from divulge.cli import canary_rehearsal, failures, opening, options, output, parsing, planned
 
 PLAN_EXAMPLE = (
-    "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count 200 "
-    "--plan plan.json"
+    (
+        "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count "
+        "200 --plan plan.json"
+    ),
+    (
+        "divulge canaries plan --lineup 20 --template 'the code of {name} is "
+        "{secret:digits:6}' --plan plan.json --records train.csv --canaries versions.csv"
+    ),
 )
-AUDIT_EXAMPLE = "divulge canaries audit plan.json scores.csv --score loss --out result.json"
+AUDIT_EXAMPLE = (
+    "divulge canaries audit plan.json scores.csv --score loss --out result.json",
+    "divulge canaries audit plan.json scores.csv --headline mu --json",
+)
 app = typer.Typer(
     help="Canaries: plan coin flips or secrets before training, audit the model afterwards.",
     no_args_is_help=True,
@@ -281,6 +290,7 @@ def audit_command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model from the scores of its canaries.
@@ -297,6 +307,7 @@ def audit_command(
         (output.table(table), output.result_file(out), output.page(report)),
         (plan, scores, model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     source = model and opening.source(model, trust, allow_pickle, with_, cache_key)
@@ -331,7 +342,13 @@ def audit_command(
     if table is not None and result.verdict.status != "cannot conclude":
         output.say(f"Wrote {table}", err=True)
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )
 
 

@@ -10,9 +10,17 @@ import typer
 from divulge.cli import failures, opening, options, output, planned
 
 EXAMPLE = (
-    "divulge canaries rehearse data.csv --features 'x_*' --label y --model networks:small "
-    "--clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 --count 40 "
-    "--records train.csv --canaries canaries.csv --plan plan.json"
+    (
+        "divulge canaries rehearse data.csv --features 'x_*' --label y --model "
+        "networks:small --clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 "
+        "--count 40 --records train.csv --canaries canaries.csv --plan plan.json"
+    ),
+    (
+        "divulge canaries rehearse data.csv --features 'x_*' --label y --model "
+        "networks:small --clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 "
+        "--strategy norm --steps 20 --count 40 --records train.csv --canaries canaries.csv "
+        "--plan plan.json"
+    ),
 )
 
 

@@ -9,7 +9,13 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge leakage data.csv --reference ref.csv --id key --table leakage.csv"
+EXAMPLE = (
+    "divulge leakage data.csv --reference ref.csv --id key --table leakage.csv",
+    (
+        "divulge leakage data.csv --reference ref.csv --id key --mechanism noisy-mean "
+        "--noise 0.05 --ids"
+    ),
+)
 
 
 def command(
@@ -80,6 +86,7 @@ def command(
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Rank records by what the best attack would learn about them from a released mean.
@@ -93,6 +100,7 @@ def command(
     output.check(
         (output.table(table), output.result_file(out), output.page(report)),
         (data, reference),
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
@@ -119,4 +127,10 @@ def command(
         )
     if table is not None and found.verdict.status == "computed":
         output.say(f"Wrote {table}", err=True)
-    output.deliver(found, as_json=as_json, out=out, report=report)
+    output.deliver(
+        found,
+        as_json=as_json,
+        out=out,
+        report=report,
+        mlflow=mlflow,
+    )

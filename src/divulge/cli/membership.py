@@ -9,7 +9,13 @@ import typer
 
 from divulge.cli import opening, options, output
 
-EXAMPLE = "divulge membership scores.csv --score loss --features 'x_*' --out result.json"
+EXAMPLE = (
+    "divulge membership scores.csv --score loss --features 'x_*' --out result.json",
+    (
+        "divulge membership --members train.csv --nonmembers test.csv --model model.skops "
+        "--label y --features 'x_*' --quick"
+    ),
+)
 
 
 def command(
@@ -163,6 +169,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit what a model gives away about its members, from a table of scores or a model.
@@ -177,6 +184,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (data, members, nonmembers, heldout, model, public_model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
@@ -223,5 +231,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -122,6 +122,10 @@ AllBounds = Annotated[
 AsJson = Annotated[bool, result("--json", help="Print JSON and nothing else.")]
 Out = Annotated[Path | None, result(help="Write the result as JSON.")]
 Report = Annotated[Path | None, result(help="Write the report as HTML.")]
+Mlflow = Annotated[
+    bool,
+    result("--mlflow", help="Log metrics, result and report to MLflow (MLFLOW_TRACKING_URI)."),
+]
 Overwrite = Annotated[
     bool,
     result(

@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge retraining counts.csv --delta 1e-3 --out result.json"
+EXAMPLE = (
+    "divulge retraining counts.csv --delta 1e-3 --out result.json",
+    "divulge retraining counts.csv --level 0.95 --json",
+)
 
 
 def command(
@@ -78,6 +81,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.
@@ -93,6 +97,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (data,),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
@@ -114,5 +119,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

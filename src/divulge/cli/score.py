@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = (
-    "divulge score records.csv --model target.skops --features 'x_*' --label y "
-    "--attack loss,entropy --table scores.csv"
+    (
+        "divulge score records.csv --model target.skops --features 'x_*' --label y --attack "
+        "loss,entropy --table scores.csv"
+    ),
+    (
+        "divulge score records.csv --model target.skops --features 'x_*' --label y --keep "
+        "'*' --table scores.parquet"
+    ),
 )
 
 

@@ -10,7 +10,10 @@ import typer
 from divulge.cli import options
 from divulge.result import SCHEMA
 
-EXAMPLE = "divulge selftest --quick --only binomial --repeats 20"
+EXAMPLE = (
+    "divulge selftest --quick --only binomial --repeats 20",
+    "divulge selftest --list",
+)
 
 
 def command(

@@ -11,8 +11,14 @@ from divulge.cli import opening, options, output
 from divulge.errors import InputError, require
 
 EXAMPLE = (
-    "divulge shadows records.csv --model target.skops --features 'x_*' --label y --count 4 "
-    "--table shadows.parquet"
+    (
+        "divulge shadows records.csv --model target.skops --features 'x_*' --label y "
+        "--count 4 --table shadows.parquet"
+    ),
+    (
+        "divulge shadows records.csv --model target.skops --features 'x_*' --label y "
+        "--count 4 --save models --table shadows.parquet"
+    ),
 )
 
 
