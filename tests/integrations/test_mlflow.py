@@ -201,7 +201,10 @@ def test_a_real_tracking_server(tmp_path, evaluator, monkeypatch):
         check_run(done.stderr.split("Logged to run ")[1].split()[0], {})
         frame, tree = people()
         with mlflow.start_run() as own:
-            logged = mlflow.sklearn.log_model(tree, name="tree", serialization_format="skops")
+            logged = mlflow.sklearn.log_model(
+                tree, name="tree", serialization_format="skops",
+                skops_trusted_types=["sklearn.tree._tree.Tree"],
+            )  # fmt: skip
             found = evaluated(logged.model_uri, frame)
         check_run(own.info.run_id, found.metrics)
     finally:
