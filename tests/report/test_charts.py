@@ -36,7 +36,7 @@ def test_guesses_of_both_kinds_are_drawn():
     assert other == sorted(other)
     for across, up in other[1:-1:20]:  # some threshold lets this share of each group go
         cut = np.quantile(loss[~member], 1.0 - up)
-        assert np.mean(loss[member] > cut) == pytest.approx(across, abs=0.01)
+        assert np.mean(loss[member] > cut) == pytest.approx(across, abs=0.05)
     mu = next(b.value for b in result.headline() if b.parameter == "mu")
     assert mu > 0.5  # the members are not told apart: the others are
     assert max(up for across, up in rows(drawn, "attack, as measured") if across < 0.05) < 0.1
