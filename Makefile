@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint browser catboost models mst language dpsgd endpoints clusters selftest mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint browser catboost models mst language dpsgd endpoints mlflow clusters selftest mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -72,6 +72,11 @@ dpsgd: $(VENV)/.developing
 # Models behind HTTP: hostile servers, MLflow's own, and the official clients of the other protocols.
 endpoints: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/models -k endpoint
+
+# Results in runs of MLflow, with a tracking server of its own; the server is not part of `make test`.
+mlflow: $(VENV)/.developing
+	$(INSTALL) --editable '.[mlflow]' mlflow
+	$(BIN)/python -m pytest tests/integrations
 
 # A real Dask cluster and a real Ray cluster on this machine; workers and nodes of them are killed.
 clusters: $(VENV)/.developing

@@ -32,12 +32,12 @@ FUNCTIONS = {
 INPUT = (
     *("train", "base", "record", "loss", "add"),
     *("data", "plan", "scores", "members", "nonmembers", "generated", "reference", "gradients"),
-    *("heldout", "population", "rows", "columns"),
+    *("heldout", "population", "rows", "columns", "keep"),
     *("truth", "score", "lower_is_member", "features", "label", "text", "protected", "jointly"),
     "bins",
     *("target", "proxy", "target_loss", "helper_loss", "propensity", "reference_score"),
     *("template", "names", "column", "versions", "document", "value", "unit", "copies"),
-    *("id", "group", "ignore_others", "drop_constant"),
+    *("id", "group", "ignore_others", "drop_constant", "rename"),
 )
 MODEL = (
     *("model", "proxy_model", "public_model", "references", "shadows", "shadow_columns", "form"),
@@ -72,7 +72,7 @@ STATISTICS = (
     *("deltas", "headline", "error", "repeats", "seed", "seeds"),
 )
 WORK = ("chunk", "n_jobs", "backend", "address", "cache", "cache_key")
-OUTPUT = ("table", "save", "command", "progress")
+OUTPUT = ("ids", "table", "save", "command", "progress")
 LONG = ("membership", "synthetic", "measure", "score", "shadows", "lineup", "audit", "chosen")
 """Functions with work that processes can share."""
 

@@ -212,7 +212,7 @@ def test_a_score_column_that_is_there_is_not_overwritten(table, model, tmp_path)
     crowded = table.append_column("loss", pa.array(np.zeros(len(table))))
     out = tmp_path / "s.parquet"
     with pytest.raises(InputError, match="already has a column 'loss'"):
-        divulge.score(crowded, model=model, table=out, **WANTED)
+        divulge.score(crowded, model=model, table=out, keep="loss", **WANTED)
     assert list(tmp_path.iterdir()) == []
     divulge.score(crowded, model=model, table=out, columns=["member"], **WANTED)
     assert tables.read(out).columns[0] == "member"

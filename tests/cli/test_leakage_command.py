@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -49,11 +50,24 @@ def test_from_tables_to_a_table_and_a_report(folder):
     assert len(table) == 200
     result = json.loads((folder / "result.json").read_text())
     assert result["game"] == "leakage"
-    assert result["diagnostics"]["most_exposed"][0]["id"] == table["id"][0]
+    assert all("id" not in one for one in result["diagnostics"]["most_exposed"])
     page = (folder / "report.html").read_text()
-    assert table["id"][0] in page
+    visible = (page[: page.index("<script")] + done.stdout).replace("key", "")
+    assert not any(
+        re.search(rf"\b{key}\b", visible) for key in {*table["id"][:20]} - {"p90", "p99"}
+    )
     assert "No attack was run and nothing was tested" in page
     assert "fragile" not in page[: page.index("<script")].split("</style>")[1]
+
+
+def test_ids_are_named_if_asked_for(folder):
+    done = divulge(*GOOD, "--ids", "--out", "ids.json", "--table", "ids.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((folder / "ids.json").read_text())
+    first = pd.read_parquet(folder / "ids.parquet")["id"][0]
+    assert result["diagnostics"]["most_exposed"][0]["id"] == first
+    assert first in done.stdout
+    assert first not in result["verdict"]["sentence"]
 
 
 def test_noise_may_differ_from_column_to_column(folder):

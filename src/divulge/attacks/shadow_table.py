@@ -24,6 +24,7 @@ from divulge.attacks.shadows import COUNT, Progress, halves, trained
 from divulge.data import content, tables
 from divulge.data.arranged import arranged
 from divulge.data.content import Keys
+from divulge.data.renaming import renaming
 from divulge.data.stored import PARQUET
 from divulge.data.table_files import require_table_name, write_table
 from divulge.data.tables import Frame
@@ -35,6 +36,7 @@ from divulge.models.trainers import Labels, Trainer
 from divulge.work import Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
+from divulge.work.watching import watched
 
 TRUTH = "member"
 FEWEST = 4
@@ -42,7 +44,9 @@ FEWEST = 4
 _FILE = "file "
 
 
+@watched("training shadow models")
 @single
+@renaming
 def shadows(
     data: Any = None,
     *,
@@ -52,6 +56,7 @@ def shadows(
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any,
     training: Mapping[str, Any] | None = None,
     count: int = COUNT,

@@ -21,11 +21,13 @@ import numpy.typing as npt
 from divulge import __version__
 from divulge.attacks import registry
 from divulge.attacks.base import Attack, Observed
+from divulge.attacks.kept_columns import MEMBER, kept, left_out
 from divulge.attacks.kept_shadows import read_kept, without
 from divulge.attacks.observe import Question, observe, packed, unpacked
 from divulge.data import chunked, tables
 from divulge.data.arranged import arranged, order_of
 from divulge.data.chunked import Chunks
+from divulge.data.renaming import renaming
 from divulge.data.table_files import require_table_name, write_table
 from divulge.data.tables import Frame
 from divulge.errors import Note, require
@@ -35,6 +37,7 @@ from divulge.types import Array
 from divulge.work import Engine
 from divulge.work.pieces import Pieces, digest
 from divulge.work.threads import single
+from divulge.work.watching import watched
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 Progress = Callable[[int, int], None]
@@ -44,7 +47,6 @@ CHUNK = 65_536
 """Records in one piece of work."""
 FIRST = 32
 """Records asked about to see which attacks can run."""
-MEMBER = "member"
 _SCORE = "score "
 
 
@@ -80,7 +82,9 @@ class Job:
         }
 
 
+@watched("scoring")
 @single
+@renaming
 def score(
     data: Any = None,
     *,
@@ -88,9 +92,11 @@ def score(
     nonmembers: Any = None,
     population: Any = None,
     columns: Sequence[str] | None = None,
+    keep: str | Sequence[str] = (),
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any,
     references: Sequence[Any] = (),
     shadows: Any = (),
@@ -108,26 +114,27 @@ def score(
     """Score records with attacks; the table is returned, or written as ``table`` (Parquet, CSV).
 
     ``data`` is one table, or ``members`` and ``nonmembers`` are given apart, which become the
-    column ``member``. The table keeps its columns (or those in ``columns``) and gains one per
-    attack, in the attack's own sign. ``attack="all"`` takes every attack that has what it
-    needs. ``references``, ``shadows`` and ``population`` are what some attacks need; ``divulge
-    attacks`` lists them. ``shadows`` is what ``divulge.shadows`` returned or wrote, or several
-    models with the columns that say which records each trained on. Every model
-    is a ``Source``, a fitted object, a callable or a place as text. Chunks of ``chunk`` records
-    are asked about by ``n_jobs`` processes, ``backend`` and ``address``
-    (``divulge.work.Engine``). With a folder ``cache`` a second run repeats nothing. Models are
-    named by their content there; ``cache_key`` names what has none, a server or an object of
-    your own: change it whenever the model changes.
+    column ``member``. The table keeps what an audit of it needs (who is a member, the label, what
+    the model was shown) and what ``keep`` names (``"*"``: everything), or only the ``columns``
+    named. It gains one per attack, in the attack's own sign. ``attack="all"`` takes every attack
+    that has what it needs. ``references``, ``shadows`` and ``population`` are what some attacks
+    need; ``divulge attacks`` lists them. ``shadows`` is what ``divulge.shadows`` returned or wrote,
+    or several models with the columns that say which records each trained on. Every model is a
+    ``Source``, a fitted object, a callable or a place as text. Chunks of ``chunk`` records are
+    asked about by ``n_jobs`` processes, ``backend`` and ``address`` (``divulge.work.Engine``). With
+    a folder ``cache`` a second run repeats nothing. Models are named by their content there;
+    ``cache_key`` names what has none, a server or an object of your own: change it whenever the
+    model changes.
     """
     require(chunk >= 1, f"chunk must be at least 1. Found {chunk!r}.")
     engine = Engine(backend, n_jobs, address)
     if table is not None:
         require_table_name(table, (data, members, nonmembers, population))
-    kept = None
+    trained = None
     if shadows is not None and not isinstance(shadows, list | tuple):
         require(not shadow_columns, "A table of shadow models knows who each was trained on.")
-        kept = read_kept(shadows)
-        shadows, shadow_columns = kept.models, kept.marks
+        trained = read_kept(shadows)
+        shadows, shadow_columns = trained.models, trained.marks
     question = Question(
         target=handed(model),
         features=(features,) if isinstance(features, str) else tuple(features),
@@ -137,14 +144,18 @@ def score(
         shadows=tuple(handed(shadow) for shadow in shadows or ()),
         shadow_columns=tuple(shadow_columns),
     )
-    chunks = _chunks(data, members, nonmembers, chunk, None if kept is None else kept.marked)
-    job = replace(prepared(question, chunks.first(FIRST), attack, population), cache_key=cache_key)
-    for note in not_opened(attack, references, question.shadows):
-        warnings.warn(note, Note, stacklevel=3)
+    chunks = _chunks(data, members, nonmembers, chunk, None if trained is None else trained.marked)
+    first = chunks.first(FIRST)
+    job = replace(prepared(question, first, attack, population), cache_key=cache_key)
+    marks = () if trained is None else trained.marks
+    own = without(first, marks)
+    names = kept(question, own, columns, keep)
+    told = left_out(question, own, names) if columns is None else None
+    for note in [*not_opened(attack, references, question.shadows), *([told] if told else [])]:
+        warnings.warn(note, Note, stacklevel=5)
     pieces = Pieces.at(cache)
     made = _scored(job, chunks, pieces, engine, progress)
-    marks = () if kept is None else kept.marks
-    shaped = (_table(without(chunk, marks), scores, columns) for chunk, scores in made)
+    shaped = (_table(chunk.select(*names), scores) for chunk, scores in made)
     if table is None:
         return tables.concat(list(shaped))
     write_table(table, (part.to_arrow() for part in shaped), _about(job))
@@ -297,13 +308,8 @@ def _together(job: Job, whole: Sequence[tuple[Frame, Arrays]]) -> Iterator[Score
         start += len(chunk)
 
 
-def _table(chunk: Frame, found: Mapping[str, Array], columns: Sequence[str] | None) -> Frame:
-    """The chunk's own columns, and one per attack."""
-    kept = chunk
-    if columns is not None:
-        names = tables.expand(chunk, list(columns), "the table")
-        always = [MEMBER] if MEMBER in chunk.columns else []
-        kept = chunk.select(*dict.fromkeys([*always, *names]))
+def _table(kept: Frame, found: Mapping[str, Array]) -> Frame:
+    """Columns of the records, and one per attack."""
     clash = [name for name in found if name in kept.columns]
     require(
         not clash,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from divulge.audits.which_game import Choice, Overruled, choose
+from divulge.data.renaming import renaming
 from divulge.games import registry
 from divulge.proof.rule import DELTAS
 from divulge.result import Result
 
 
+@renaming
 def audit(
     data: Any = None,
     *,
@@ -24,6 +26,7 @@ def audit(
     features: str | Sequence[str] = (),
     label: str | None = None,
     text: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     deltas: Sequence[float] = DELTAS,
     error: float = 0.05,
@@ -90,7 +93,7 @@ def _scored(arguments: dict[str, Any]) -> dict[str, Any]:
     if isinstance(made, LineUpPlan):
         return arguments
     about = {k: v for k, v in arguments.items() if k not in ("plan", "scores")}
-    table = score(arguments["scores"], attack="loss", **about)
+    table = score(arguments["scores"], attack="loss", keep="*", **about)
     return {"plan": plan, "scores": table, "score": "loss"}
 
 

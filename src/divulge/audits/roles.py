@@ -17,7 +17,6 @@ from divulge.data.given import Given
 from divulge.data.tables import Frame
 
 LOOKED_AT = 1000
-TRUTHS = ("member", "is_member", "members", "membership", "in_training", "in_train", "training")
 LABELS = ("label", "target", "y", "class", "outcome", "labels", "response")
 TEXTS = ("text", "document", "content", "prompt", "sentence")
 IDS = ("id", "uuid", "guid", "index", "key", "row", "row_id", "record_id", "unnamed: 0")
@@ -80,7 +79,7 @@ def named_like(columns: Iterable[str], words: Sequence[str]) -> str | None:
 
 def truth_of(seen: Looked) -> str | None:
     """The two-valued column that says who is a member."""
-    found = named_like(seen.columns, TRUTHS)
+    found = named_like(seen.columns, tables.NAMES_OF_TRUTHS)
     return found if found is not None and seen.two_valued(found) else None
 
 

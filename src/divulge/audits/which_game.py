@@ -17,6 +17,7 @@ from divulge.audits.roles import Looked
 from divulge.bounds.checks import COLUMNS as COUNTS
 from divulge.data import tables
 from divulge.data.given import look_at
+from divulge.data.views import origin
 from divulge.errors import InputError, require
 from divulge.games.retraining.read import near
 from divulge.models import columns as model_columns
@@ -248,4 +249,5 @@ def _place(value: Any) -> str:
 
     if isinstance(value, Source):
         return value.shown
-    return os.fspath(value) if isinstance(value, str | os.PathLike) else str(value)
+    place = origin(value)
+    return os.fspath(place) if isinstance(place, str | os.PathLike) else str(place)

@@ -8,7 +8,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge attacks --json"
+EXAMPLE = (
+    "divulge attacks --json",
+    "divulge attacks",
+)
 
 
 def command(

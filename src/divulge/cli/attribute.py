@@ -10,7 +10,10 @@ import typer
 from divulge.cli import opening, options, output
 from divulge.errors import require
 
-EXAMPLE = "divulge attribute train.csv --label y --features 'x_*' --proxy-exact --out result.json"
+EXAMPLE = (
+    "divulge attribute train.csv --label y --features 'x_*' --proxy-exact --out result.json",
+    "divulge attribute train.csv --label y --features 'x_*' --proxy-exact --delta 1e-3 --json",
+)
 
 
 def command(
@@ -40,6 +43,7 @@ def command(
     ] = None,
     target: Annotated[str, options.data(help="Prefix of the target's probability columns.")] = "p_",
     proxy: Annotated[str, options.data(help="Prefix of the proxy's probability columns.")] = "q_",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     proxy_model: Annotated[
         str | None, options.model(help="The proxy model, such as an earlier checkpoint.")
@@ -80,6 +84,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit what a model gives away about the labels of its training records.
@@ -96,6 +101,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (data, also_data, heldout, model, proxy_model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     require(
@@ -107,6 +113,7 @@ def command(
             data or also_data,
             heldout=heldout,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             protected=None if protected is None else output.words(protected),
             jointly=jointly,
@@ -128,5 +135,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -11,7 +11,10 @@ import typer
 from divulge.cli import opening, options, output
 from divulge.text import masking
 
-EXAMPLE = "divulge audit --members train.csv --nonmembers test.csv --model model.skops"
+EXAMPLE = (
+    "divulge audit --members train.csv --nonmembers test.csv --model model.skops",
+    "divulge audit scores.csv --explain",
+)
 
 
 def command(
@@ -49,6 +52,7 @@ def command(
     text: Annotated[
         str | None, options.data(help="Text column that the model reads. Default: by its look.")
     ] = None,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
@@ -69,6 +73,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit with whatever you have: divulge says which game fits and why, and plays it.
@@ -77,6 +82,7 @@ def command(
     """
     from divulge.audits.play import play, told
     from divulge.audits.which_game import Overruled, as_options, choose
+    from divulge.data.renaming import viewed
     from divulge.proof.rule import DELTAS
     from divulge.report import progress
 
@@ -84,12 +90,13 @@ def command(
         (output.result_file(out), output.page(report)),
         (data, members, nonmembers, plan, model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
+    sources = {"data": data, "members": members, "nonmembers": nonmembers}
+    named = [*output.words(features), label, text, *output.words(score or ""), truth]
     choice = choose(
-        data,
-        members=members,
-        nonmembers=nonmembers,
+        **viewed(sources, options.renamed(rename), named),
         plan=plan,
         model=model and opening.source(model, trust, allow_pickle, with_),
         wanted=Overruled(
@@ -106,6 +113,7 @@ def command(
         opened = [w for one in trust or () for w in ("--trust", one)]
         opened += [w for one in with_ or () for w in ("--with", masking.shown(one))]
         opened += ["--allow-pickle"] if allow_pickle else []
+        opened += [w for one in rename or () for w in ("--map", one)]
         output.say(f"The same as: {shlex.join([*as_options(choice), *opened])}", err=True)
     if explain:
         return
@@ -123,5 +131,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -12,7 +12,10 @@ from divulge.bounds.statement import DELTAS, state_bounds
 from divulge.cli import options
 from divulge.result import SCHEMA
 
-EXAMPLE = "divulge bound --trials 10000 --guesses 200 --correct 191"
+EXAMPLE = (
+    "divulge bound --trials 10000 --guesses 200 --correct 191",
+    "divulge bound --trials 1000 --guesses 1000 --correct 700 --delta 1e-5 --json",
+)
 
 
 def command(

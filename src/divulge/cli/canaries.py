@@ -10,10 +10,19 @@ import typer
 from divulge.cli import canary_rehearsal, failures, opening, options, output, parsing, planned
 
 PLAN_EXAMPLE = (
-    "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count 200 "
-    "--plan plan.json"
+    (
+        "divulge canaries plan data.csv --records train.csv --canaries canaries.csv --count "
+        "200 --plan plan.json"
+    ),
+    (
+        "divulge canaries plan --lineup 20 --template 'the code of {name} is "
+        "{secret:digits:6}' --plan plan.json --records train.csv --canaries versions.csv"
+    ),
 )
-AUDIT_EXAMPLE = "divulge canaries audit plan.json scores.csv --score loss --out result.json"
+AUDIT_EXAMPLE = (
+    "divulge canaries audit plan.json scores.csv --score loss --out result.json",
+    "divulge canaries audit plan.json scores.csv --headline mu --json",
+)
 app = typer.Typer(
     help="Canaries: plan coin flips or secrets before training, audit the model afterwards.",
     no_args_is_help=True,
@@ -71,6 +80,7 @@ def plan_command(
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
+    rename: options.Rename = None,
     model: Annotated[
         str | None,
         options.model(help="Crafted texts: the folder of a language model, for its tokens."),
@@ -190,6 +200,7 @@ def plan_command(
             column=column,
             copies=copies,
             id=id_,
+            rename=options.renamed(rename),
             model=model,
             draw=draw,
             candidates=candidates,
@@ -207,7 +218,12 @@ def plan_command(
         )
         advance("writing", 1, 2)
         game.write_plan(
-            made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
+            made,
+            options.as_named(data, rename),
+            plan=plan,
+            records=records,
+            canaries=canaries,
+            overwrite=overwrite,
         )
     planned.say(made, plan, records, canaries)
 
@@ -246,6 +262,7 @@ def audit_command(
     ignore_others: Annotated[
         bool, options.data("--ignore-others", help="Allow rows that are not canaries.")
     ] = False,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     attack: Annotated[
         str,
@@ -273,6 +290,7 @@ def audit_command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model from the scores of its canaries.
@@ -289,6 +307,7 @@ def audit_command(
         (output.table(table), output.result_file(out), output.page(report)),
         (plan, scores, model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     source = model and opening.source(model, trust, allow_pickle, with_, cache_key)
@@ -303,6 +322,7 @@ def audit_command(
             label=label,
             text=text,
             id=id_,
+            rename=options.renamed(rename),
             ignore_others=ignore_others,
             model=source or None,
             attack=attack,
@@ -322,7 +342,13 @@ def audit_command(
     if table is not None and result.verdict.status != "cannot conclude":
         output.say(f"Wrote {table}", err=True)
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )
 
 

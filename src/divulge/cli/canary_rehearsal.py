@@ -10,9 +10,17 @@ import typer
 from divulge.cli import failures, opening, options, output, planned
 
 EXAMPLE = (
-    "divulge canaries rehearse data.csv --features 'x_*' --label y --model networks:small "
-    "--clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 --count 40 "
-    "--records train.csv --canaries canaries.csv --plan plan.json"
+    (
+        "divulge canaries rehearse data.csv --features 'x_*' --label y --model "
+        "networks:small --clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 "
+        "--count 40 --records train.csv --canaries canaries.csv --plan plan.json"
+    ),
+    (
+        "divulge canaries rehearse data.csv --features 'x_*' --label y --model "
+        "networks:small --clip 1 --noise-multiplier 0.7 --rate 0.1 --learning-rate 0.5 "
+        "--strategy norm --steps 20 --count 40 --records train.csv --canaries canaries.csv "
+        "--plan plan.json"
+    ),
 )
 
 
@@ -46,6 +54,7 @@ def command(
     id_: Annotated[
         str | None, options.data("--id", help="Column with an id per record. Default: row number.")
     ] = None,
+    rename: options.Rename = None,
     with_: opening.With = None,
     count: Annotated[int, options.statistics(help="Number of canaries.")] = 1000,
     strategy: Annotated[
@@ -101,6 +110,7 @@ def command(
         made = rehearsing.rehearse_table(
             data,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             id=id_,
             model=source,
@@ -120,6 +130,11 @@ def command(
         )
         advance("writing", 1, 2)
         play.write_plan(
-            made, data, plan=plan, records=records, canaries=canaries, overwrite=overwrite
+            made,
+            options.as_named(data, rename),
+            plan=plan,
+            records=records,
+            canaries=canaries,
+            overwrite=overwrite,
         )
     planned.say(made, plan, records, canaries)

@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge check result.json --claim epsilon=8,delta=1e-5"
+EXAMPLE = (
+    "divulge check result.json --claim epsilon=8,delta=1e-5",
+    "divulge check result.json --claim epsilon=1",
+)
 
 
 def command(

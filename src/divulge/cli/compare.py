@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge compare last.json result.json"
+EXAMPLE = (
+    "divulge compare last.json result.json",
+    "divulge compare last.json result.json --error 0.01",
+)
 
 
 def command(

@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge demo --out result.json"
+EXAMPLE = (
+    "divulge demo --out result.json",
+    "divulge demo --seed 1 --report demo.html",
+)
 
 
 def command(

@@ -8,7 +8,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge doctor"
+EXAMPLE = (
+    "divulge doctor",
+    "divulge doctor --json",
+)
 
 
 def command(as_json: options.AsJson = False) -> None:

@@ -9,7 +9,13 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge leakage data.csv --reference ref.csv --id key --table leakage.csv"
+EXAMPLE = (
+    "divulge leakage data.csv --reference ref.csv --id key --table leakage.csv",
+    (
+        "divulge leakage data.csv --reference ref.csv --id key --mechanism noisy-mean "
+        "--noise 0.05 --ids"
+    ),
+)
 
 
 def command(
@@ -34,6 +40,7 @@ def command(
         bool,
         options.data("--drop-constant", help="Leave out columns constant over the reference."),
     ] = False,
+    rename: options.Rename = None,
     mechanism: Annotated[
         str, options.statistics(help="mean, noisy-mean or subsampled-mean.")
     ] = "mean",
@@ -70,12 +77,16 @@ def command(
         ),
     ] = None,
     delta: options.Delta = None,
+    ids: Annotated[
+        bool, options.result("--ids", help="Name the most exposed records in the result, by id.")
+    ] = False,
     table: Annotated[
         Path | None, options.result(help="Write the table of all records: .parquet or .csv.")
     ] = None,
     as_json: options.AsJson = False,
     out: options.Out = None,
     report: options.Report = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Rank records by what the best attack would learn about them from a released mean.
@@ -89,6 +100,7 @@ def command(
     output.check(
         (output.table(table), output.result_file(out), output.page(report)),
         (data, reference),
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
@@ -96,6 +108,7 @@ def command(
             data,
             reference=reference,
             features=output.words(features),
+            rename=options.renamed(rename),
             id=id_,
             drop_constant=drop_constant,
             mechanism=mechanism,
@@ -107,10 +120,17 @@ def command(
             percentile=percentile,
             fprs=tuple(fpr) if fpr else game.FPRS,
             deltas=tuple(delta) if delta else game.DELTAS,
+            ids=ids,
             table=table,
             command=output.command_line(),
             progress=advance,
         )
     if table is not None and found.verdict.status == "computed":
         output.say(f"Wrote {table}", err=True)
-    output.deliver(found, as_json=as_json, out=out, report=report)
+    output.deliver(
+        found,
+        as_json=as_json,
+        out=out,
+        report=report,
+        mlflow=mlflow,
+    )

@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import opening, options, output
 
-EXAMPLE = "divulge lineup scores.csv --out result.json --report report.html"
+EXAMPLE = (
+    "divulge lineup scores.csv --out result.json --report report.html",
+    "divulge lineup scores.csv --table ranks.csv --json",
+)
 
 
 def command(
@@ -73,6 +76,7 @@ def command(
             "a fair draw, comma-separated, or patterns."
         ),
     ] = "",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     attack: Annotated[
         str,
@@ -108,6 +112,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model with values that were random by design, among fresh draws.
@@ -122,6 +127,7 @@ def command(
         (output.table(table), output.result_file(out), output.page(report)),
         (data, model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     source = model and opening.source(model, trust, allow_pickle, with_, cache_key)
@@ -137,6 +143,7 @@ def command(
             copies=copies,
             id=id_,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             versions=output.words(versions),
@@ -159,5 +166,11 @@ def command(
     if table is not None and result.verdict.status != "cannot conclude":
         output.say(f"Wrote {table}", err=True)
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -9,7 +9,13 @@ import typer
 
 from divulge.cli import opening, options, output
 
-EXAMPLE = "divulge membership scores.csv --score loss --features 'x_*' --out result.json"
+EXAMPLE = (
+    "divulge membership scores.csv --score loss --features 'x_*' --out result.json",
+    (
+        "divulge membership --members train.csv --nonmembers test.csv --model model.skops "
+        "--label y --features 'x_*' --quick"
+    ),
+)
 
 
 def command(
@@ -60,6 +66,7 @@ def command(
         str | None,
         options.data(help="Column that names each record's document: documents are the trials."),
     ] = None,
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     public_model: Annotated[
         Path | None,
@@ -162,6 +169,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit what a model gives away about its members, from a table of scores or a model.
@@ -176,6 +184,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (data, members, nonmembers, heldout, model, public_model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
@@ -189,6 +198,7 @@ def command(
             score=None if score is None else output.words(score),
             lower_is_member=lower_is_member,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             helper_loss=output.words(helper_loss),
@@ -221,5 +231,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -15,9 +15,9 @@ INPUT, MODEL, STATISTICS, WORK, OUTPUT = "Input", "Model", "Statistics", "Work",
 PANELS = (INPUT, MODEL, STATISTICS, WORK, OUTPUT)
 
 
-def data(*names: str, help: str) -> Any:
+def data(*names: str, help: str, metavar: str | None = None) -> Any:
     """An option that names a table or a column."""
-    return typer.Option(*names, help=help, rich_help_panel=INPUT)
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=INPUT)
 
 
 def model(*names: str, help: str, metavar: str | None = None) -> Any:
@@ -44,6 +44,14 @@ Features = Annotated[str, data(help="Feature columns, comma-separated; patterns 
 AlsoData = Annotated[Path | None, data("--data", help="The same table as an option.")]
 Members = Annotated[Path | None, data(help="Table of members, together with --nonmembers.")]
 Nonmembers = Annotated[Path | None, data(help="Table of non-members, together with --members.")]
+Rename = Annotated[
+    list[str] | None,
+    data(
+        "--map",
+        metavar="OLD=NEW",
+        help="Read a column under another name, such as true_label=label; repeatable.",
+    ),
+]
 LowerIsMember = Annotated[
     bool | None,
     data(
@@ -114,6 +122,10 @@ AllBounds = Annotated[
 AsJson = Annotated[bool, result("--json", help="Print JSON and nothing else.")]
 Out = Annotated[Path | None, result(help="Write the result as JSON.")]
 Report = Annotated[Path | None, result(help="Write the report as HTML.")]
+Mlflow = Annotated[
+    bool,
+    result("--mlflow", help="Log metrics, result and report to MLflow (MLFLOW_TRACKING_URI)."),
+]
 Overwrite = Annotated[
     bool,
     result(
@@ -123,6 +135,20 @@ Overwrite = Annotated[
 Claim = Annotated[
     str | None, result(help="A claim to draw in the report: mu=1 or epsilon=8,delta=1e-5.")
 ]
+
+
+def renamed(given: list[str] | None) -> dict[str, str]:
+    """What ``--map`` says."""
+    from divulge.data.renaming import pairs
+
+    return pairs(given or ())
+
+
+def as_named(source: Path | None, given: list[str] | None) -> Any:
+    """A table as it is read with ``--map``."""
+    from divulge.data.views import TableView
+
+    return TableView(source, renamed(given)) if source is not None and given else source
 
 
 def numbers(option: str, text: str) -> float | list[float]:

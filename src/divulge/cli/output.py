@@ -25,6 +25,7 @@ def check(
     inputs: Iterable[Any],
     *,
     claim: str | None = None,
+    mlflow: bool = False,
     overwrite: bool = False,
 ) -> None:
     """What can be wrong with the outputs is said before the work, not after it."""
@@ -37,6 +38,10 @@ def check(
         from divulge.report import html
 
         html.require_charts()
+    if mlflow:
+        from divulge.integrations import mlflow_run
+
+        mlflow_run.load()
     reserve(outputs, inputs, overwrite=overwrite)
 
 
@@ -112,17 +117,17 @@ def deliver(
     report: Path | None,
     claim: str | None = None,
     all_bounds: bool = False,
+    mlflow: bool = False,
 ) -> None:
     """Write the files, the JSON first, then print; exit code 3 where nothing can be concluded."""
     result = replace(result, provenance={**result.provenance, "date": today()})
+    drawn = _drawn(result, claim)
     if out is not None:
         result.save(out)
         say(f"Wrote {out}", err=True)
     if report is not None:
-        from divulge.claims import Claim, described
         from divulge.report import html
 
-        drawn = described(result, Claim.parse(claim)) if claim else None
         html.write(result, report, claim=drawn)
         say(f"Wrote {report}", err=True)
     if as_json:
@@ -131,5 +136,18 @@ def deliver(
         from divulge.report import terminal
 
         terminal.print_result(result, all_bounds=all_bounds)
+    if mlflow:
+        from divulge.integrations import mlflow_run
+
+        say(f"Logged to run {mlflow_run.log(result, claim=drawn)} of MLflow", err=True)
     if result.verdict.status == "cannot conclude":
         raise typer.Exit(3)
+
+
+def _drawn(result: Result, claim: str | None) -> dict[str, Any] | None:
+    """What a report says about a claim."""
+    if claim is None:
+        return None
+    from divulge.claims import Claim, described
+
+    return dict(described(result, Claim.parse(claim)))

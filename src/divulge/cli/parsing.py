@@ -1,4 +1,4 @@
-"""How a command line is read: old names are understood, and the help ends with an example."""
+"""How a command line is read: old names are understood, and the help ends with examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ class Command(TyperCommand):
         return super().parse_args(ctx, words)
 
 
-def add(app: typer.Typer, name: str, command: Any, example: str, panel: str | None = None) -> None:
-    """Give a command to the application, with an example that its help ends with."""
-    epilog = f"Example: {example}" if example else None
+def add(
+    app: typer.Typer,
+    name: str,
+    command: Any,
+    example: str | tuple[str, ...],
+    panel: str | None = None,
+) -> None:
+    """Give a command to the application, with examples that its help ends with."""
+    several = (example,) if isinstance(example, str) else example
+    title = "Example:" if len(several) == 1 else "Examples:"
+    epilog = "\n\n".join([title, *several]) if any(several) else None
     app.command(name, cls=Command, epilog=epilog, rich_help_panel=panel)(command)

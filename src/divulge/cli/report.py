@@ -10,7 +10,10 @@ import typer
 from divulge.cli import options, output
 from divulge.errors import require
 
-EXAMPLE = "divulge report result.json --report report.html --claim epsilon=8,delta=1e-5"
+EXAMPLE = (
+    "divulge report result.json --report report.html --claim epsilon=8,delta=1e-5",
+    "divulge report result.json --card card.md",
+)
 
 
 def command(

@@ -9,7 +9,10 @@ import typer
 
 from divulge.cli import options, output
 
-EXAMPLE = "divulge retraining counts.csv --delta 1e-3 --out result.json"
+EXAMPLE = (
+    "divulge retraining counts.csv --delta 1e-3 --out result.json",
+    "divulge retraining counts.csv --level 0.95 --json",
+)
 
 
 def command(
@@ -25,6 +28,7 @@ def command(
     group: Annotated[
         str | None, options.data(help="Column whose equal values mark dependent attacks.")
     ] = None,
+    rename: options.Rename = None,
     correlated: Annotated[
         bool,
         options.statistics("--correlated", help="The counts come from cross-fed shadow models."),
@@ -77,6 +81,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Estimate epsilon from the error counts of attacks on retrained models.
@@ -92,12 +97,14 @@ def command(
         (output.result_file(out), output.page(report)),
         (data,),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     with progress.stages() as advance:
         result = audit(
             data,
             group=group,
+            rename=options.renamed(rename),
             correlated=correlated,
             margins=margins,
             hierarchy=hierarchy,
@@ -112,5 +119,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -14,7 +14,10 @@ import typer
 from divulge.cli import options, output
 from divulge.errors import InputError, require
 
-EXAMPLE = "divulge run audit.toml"
+EXAMPLE = (
+    "divulge run audit.toml",
+    "divulge run result.json --save again.toml",
+)
 COMMAND = "command"
 
 

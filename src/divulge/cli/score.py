@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 
 EXAMPLE = (
-    "divulge score records.csv --model target.skops --features 'x_*' --label y "
-    "--attack loss,entropy --table scores.csv"
+    (
+        "divulge score records.csv --model target.skops --features 'x_*' --label y --attack "
+        "loss,entropy --table scores.csv"
+    ),
+    (
+        "divulge score records.csv --model target.skops --features 'x_*' --label y --keep "
+        "'*' --table scores.parquet"
+    ),
 )
 
 
@@ -37,7 +43,16 @@ def command(
         Path | None, options.data(help="Population records, which no model was trained on.")
     ] = None,
     columns: Annotated[
-        str, options.data(help="Columns of the records to keep, comma-separated. Default: all.")
+        str,
+        options.data(
+            help=(
+                "Columns of the records to keep, comma-separated. Default: who is a member, the "
+                "label and what the model reads."
+            )
+        ),
+    ] = "",
+    keep: Annotated[
+        str, options.data(help="Further columns to keep, comma-separated; '*': all of them.")
     ] = "",
     features: Annotated[
         str,
@@ -45,6 +60,7 @@ def command(
     ] = "",
     label: Annotated[str | None, options.data(help="The column that the model predicts.")] = None,
     text: Annotated[str | None, options.data(help="The text column that the model reads.")] = None,
+    rename: options.Rename = None,
     reference: Annotated[
         list[str] | None,
         options.model(help="Reference model, which never saw the records; repeatable."),
@@ -109,7 +125,9 @@ def command(
             nonmembers=nonmembers,
             population=population,
             columns=output.words(columns) or None,
+            keep=output.words(keep),
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             model=target,

@@ -16,7 +16,10 @@ from divulge.result import SCHEMA
 if TYPE_CHECKING:
     from divulge.selftest import Case, Check
 
-EXAMPLE = "divulge selftest --quick --only binomial --repeats 20"
+EXAMPLE = (
+    "divulge selftest --quick --only binomial --repeats 20",
+    "divulge selftest --only binomial --into evidence --minutes 1",
+)
 
 
 def command(

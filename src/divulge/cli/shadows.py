@@ -11,8 +11,14 @@ from divulge.cli import opening, options, output
 from divulge.errors import InputError, require
 
 EXAMPLE = (
-    "divulge shadows records.csv --model target.skops --features 'x_*' --label y --count 4 "
-    "--table shadows.parquet"
+    (
+        "divulge shadows records.csv --model target.skops --features 'x_*' --label y "
+        "--count 4 --table shadows.parquet"
+    ),
+    (
+        "divulge shadows records.csv --model target.skops --features 'x_*' --label y "
+        "--count 4 --save models --table shadows.parquet"
+    ),
 )
 
 
@@ -43,6 +49,7 @@ def command(
     ] = "",
     label: Annotated[str | None, options.data(help="The column that the model predicts.")] = None,
     text: Annotated[str | None, options.data(help="The text column that the model reads.")] = None,
+    rename: options.Rename = None,
     training: Annotated[
         list[str] | None,
         options.model(
@@ -93,6 +100,7 @@ def command(
             nonmembers=nonmembers,
             population=population,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             model=opening.source(model, trust, allow_pickle, with_, cache_key),

@@ -8,8 +8,14 @@ from typing import Annotated
 from divulge.cli import opening, options, output
 
 EXAMPLE = (
-    "divulge synthetic --members members.csv --generated generated.csv --target-loss loss "
-    "--out result.json"
+    (
+        "divulge synthetic --members members.csv --generated generated.csv --target-loss "
+        "loss --out result.json"
+    ),
+    (
+        "divulge synthetic --members members.csv --generated generated.csv --target-loss "
+        "loss --error 0.01 --json"
+    ),
 )
 
 
@@ -33,6 +39,7 @@ def command(
     helper_loss: Annotated[
         str, options.data(help="Columns with losses of helper models, which never saw the members.")
     ] = "",
+    rename: options.Rename = None,
     model: opening.MaybePlace = None,
     trust: options.Trust = None,
     allow_pickle: options.AllowPickle = False,
@@ -88,6 +95,7 @@ def command(
     out: options.Out = None,
     report: options.Report = None,
     claim: options.Claim = None,
+    mlflow: options.Mlflow = False,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Audit a model with members alone: generated records stand in for non-members.
@@ -102,6 +110,7 @@ def command(
         (output.result_file(out), output.page(report)),
         (members, generated, nonmembers, model, public_model),
         claim=claim,
+        mlflow=mlflow,
         overwrite=overwrite,
     )
     folder = None if no_cache else cache
@@ -114,6 +123,7 @@ def command(
             nonmembers=nonmembers,
             generated=generated,
             features=output.words(features),
+            rename=options.renamed(rename),
             label=label,
             text=text,
             target_loss=output.words(target_loss),
@@ -137,5 +147,11 @@ def command(
             progress=advance,
         )
     output.deliver(
-        result, as_json=as_json, out=out, report=report, claim=claim, all_bounds=all_bounds
+        result,
+        as_json=as_json,
+        out=out,
+        report=report,
+        claim=claim,
+        all_bounds=all_bounds,
+        mlflow=mlflow,
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, overload
 
 from divulge.data import tables
-from divulge.data.stored import open_table
+from divulge.data.stored import on_disk, open_source
 from divulge.data.tables import Frame
+from divulge.data.views import origin
 from divulge.errors import require
 
 Change = Callable[[Frame], Frame] | None
@@ -69,18 +68,14 @@ def open_chunks(parts: Sequence[Part], size: int) -> Chunks:
     """Look at the tables and count their rows."""
     counts = [_count(source) for source, _ in parts]
     for (source, _), count in zip(parts, counts, strict=True):
-        name = str(source) if _on_disk(source) else "a table of records to score"
+        name = str(origin(source)) if on_disk(source) else "a table of records to score"
         require(count > 0, f"{name} has no rows.")
     return Chunks(list(parts), size, counts)
 
 
-def _on_disk(source: Any) -> bool:
-    return isinstance(source, str | os.PathLike)
-
-
 def _count(source: Any) -> int:
-    if _on_disk(source):
-        return int(open_table(Path(source)).dataset.count_rows())
+    if on_disk(source):
+        return int(open_source(source).dataset.count_rows())
     return len(tables.read(source))
 
 
@@ -88,12 +83,12 @@ def _cut(source: Any, size: int) -> Iterator[Frame]:
     """Chunks of exactly ``size`` rows, the last one shorter."""
     import pyarrow as pa
 
-    if not _on_disk(source):
+    if not on_disk(source):
         frame = tables.read(source)
         for start in range(0, len(frame), size):
             yield frame[start : start + size]
         return
-    stored = open_table(Path(source))
+    stored = open_source(source)
     held: list[Any] = []
     rows = 0
     for batch in stored.batches(stored.columns):

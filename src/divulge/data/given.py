@@ -6,9 +6,7 @@ The one way in which games and attacks read: ``read_table`` takes everything int
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from divulge.data import stored, tables
@@ -51,6 +49,6 @@ def read_table(where: str, source: Any) -> Given:
 
 def look_at(where: str, source: Any) -> Given:
     """A table on disk that is not read yet; one in memory as it is."""
-    if isinstance(source, str | os.PathLike):
-        return Given(where, source, stored.open_table(Path(source)))
+    if stored.on_disk(source):
+        return Given(where, source, stored.open_source(source))
     return read_table(where, source)

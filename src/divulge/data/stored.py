@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from divulge.data import arrays, budgets, dialect, parquet
+from divulge.data import arrays, budgets, dialect, parquet, views
 from divulge.errors import InputError, require
 
 PARQUET = (".parquet", ".pq")
@@ -36,14 +36,41 @@ class Stored:
     """Its files, where they are Parquet."""
     types: Any = field(default=None, repr=False)
     """Of the columns as they are given, where they are Parquet."""
+    shown: Mapping[str, str] | None = None
+    """The columns by other names, and where each comes from; None: as they are."""
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return list(self.dataset.schema.names)
+        return list(self.dataset.schema.names if self.shown is None else self.shown)
+
+    def kind(self, column: str) -> Any:
+        """The Arrow type of a column."""
+        name = column if self.shown is None else self.shown[column]
+        schema = self.dataset.schema
+        if name in schema.names:
+            return schema.field(name).type
+        return views.element_type(schema.field(views.base(name)).type, name)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """The rows in their order, a batch at a time."""
+        if self.shown is None:
+            yield from self._stored(columns)
+            return
+        import pyarrow as pa
+
+        asked = [self.shown[c] for c in columns]
+        own = set(self.dataset.schema.names)
+        bases = list(dict.fromkeys(c if c in own else views.base(c) for c in asked))
+        for batch in self._stored(bases):
+            found = [batch.column(c) if c in own else self._element(batch, c) for c in asked]
+            yield pa.RecordBatch.from_arrays(found, names=list(columns))
+
+    def _element(self, batch: Any, name: str) -> Any:
+        return views.element(batch.column(views.base(name)), name, str(self.path))
+
+    def _stored(self, columns: Sequence[str]) -> Iterator[Any]:
+        """The same by the names that the file has."""
         import pyarrow as pa
 
         try:
@@ -91,6 +118,19 @@ def open_table(path: Path) -> Stored:
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(f"{path} has two columns named {twice!r}. Rename one.")
     return found
+
+
+def open_source(source: Any) -> Stored:
+    """The same for a path, or for a view of one."""
+    found = open_table(Path(views.origin(source)))
+    if not isinstance(source, views.TableView):
+        return found
+    return replace(found, shown=source.shown(found.columns))
+
+
+def on_disk(source: Any) -> bool:
+    """Whether a source, or what it is a view of, is a path."""
+    return isinstance(views.origin(source), str | os.PathLike)
 
 
 def _parquet(path: Path, files: Sequence[Path], codes: Sequence[str]) -> Any:

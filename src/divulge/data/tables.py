@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from divulge.data import stored
+from divulge.data import stored, views
 from divulge.data.stored import file_sha256
 from divulge.errors import InputError
 from divulge.types import Array, Floats
@@ -45,8 +45,11 @@ class Columns(Protocol):
 
 def read(source: Any) -> Frame:
     """A table from Parquet or CSV, a data frame of any library, or a mapping of columns."""
-    if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source))
+    if stored.on_disk(source):
+        found = stored.open_source(source)
+        return nw.from_native(found.table(found.columns), eager_only=True)
+    if isinstance(source, views.TableView):
+        return views.seen(read(source.source), source)
     if isinstance(source, nw.DataFrame):
         return source
     import pyarrow as pa
@@ -89,11 +92,6 @@ def _arrow_column(name: str, values: Any) -> Any:
         raise InputError(f"Column {name!r} cannot be read as one type: {error}.") from error
 
 
-def _read_file(path: Path) -> Frame:
-    found = stored.open_table(path)
-    return nw.from_native(found.table(found.columns), eager_only=True)
-
-
 def require_columns(frame: Columns, names: Iterable[str], where: str) -> None:
     """InputError that names a missing column and the nearest that exists."""
     for name in names:
@@ -112,7 +110,7 @@ def expand(frame: Columns, patterns: Sequence[str], where: str) -> list[str]:
     for pattern in patterns:
         if pattern in frame.columns:
             found.append(pattern)
-        elif any(c in pattern for c in "*?["):
+        elif any(c in pattern for c in "*?[") and not views.is_element(pattern):
             matches = fnmatch.filter(frame.columns, pattern)
             if not matches:
                 raise InputError(f"No column of {where} matches the pattern {pattern!r}.")
@@ -305,6 +303,12 @@ _FALSE = {
 }  # fmt: skip
 
 
+NAMES_OF_TRUTHS = (
+    "member", "is_member", "members", "membership", "in_training", "in_train", "training"
+)  # fmt: skip
+"""What a column that says who is a member may be called."""
+
+
 def truths(frame: Frame, name: str, where: str) -> Truths:
     """A two-valued column as +1 (member) and -1: booleans, 1/0, +1/-1, or train/test and alike."""
     column = frame[name]
@@ -362,6 +366,9 @@ def levels(
 
 def fingerprint(source: Any, frame: Frame | None, name: str) -> dict[str, str]:
     """Name and SHA-256: of the bytes of a file or folder, or of the values of a table in memory."""
+    if isinstance(source, views.TableView):
+        own = None if stored.on_disk(source) else read(source.source)
+        return fingerprint(source.source, own, name)
     if isinstance(source, str | os.PathLike):
         return {"name": Path(source).name, "sha256": stored.fingerprint(Path(source))}
     import pyarrow as pa

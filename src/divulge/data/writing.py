@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from divulge.data.views import origin
 from divulge.errors import InputError
 
 try:
@@ -47,7 +48,7 @@ def reserve(
     """InputError unless every output can be written and destroys nothing that was not meant."""
     wanted = [(o, o.path) for o in outputs if o.path is not None]
     taken: dict[Path, str] = {}
-    given = [Path(i) for i in inputs if isinstance(i, str | os.PathLike) and _exists(Path(i))]
+    given = _paths(inputs)
     for output, path in wanted:
         place = _place(path)
         if place in taken:
@@ -91,8 +92,14 @@ _KINDS = (
 
 def require_not_among(path: Named, inputs: Iterable[Any]) -> None:
     """InputError if an output is one of the inputs, or lies in a folder that is one."""
-    given = [Path(i) for i in inputs if isinstance(i, str | os.PathLike) and _exists(Path(i))]
+    given = _paths(inputs)
     _require_no_input(Path(path), _place(Path(path)), "The output", given)
+
+
+def _paths(inputs: Iterable[Any]) -> list[Path]:
+    """Those inputs, or what they are views of, that are files or folders."""
+    named = [Path(i) for i in map(origin, inputs) if isinstance(i, str | os.PathLike)]
+    return [path for path in named if _exists(path)]
 
 
 def _require_no_input(path: Path, place: Path, option: str, inputs: Iterable[Path]) -> None:

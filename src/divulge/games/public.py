@@ -14,12 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec
 
 from divulge.data import tables
+from divulge.data.renaming import renaming
 from divulge.errors import CannotConclude, InputError, require, require_probability, require_seed
 from divulge.models.handed import described
 from divulge.proof.state import undecided
 from divulge.result import Result
 from divulge.work.threads import single
 from divulge.work.versions import versions
+from divulge.work.watching import watched
 
 P = ParamSpec("P")
 
@@ -42,9 +44,10 @@ def public(
     """A game's public function; ``zero_delta`` where a delta of 0 means something."""
 
     def shared(play: Callable[P, Result]) -> Callable[P, Result]:
-        limited = single(play)
+        limited = single(renaming(play))
         signature = inspect.signature(play)
 
+        @watched()
         @functools.wraps(play)
         def played(*args: P.args, **kwargs: P.kwargs) -> Result:
             try:

@@ -78,7 +78,7 @@ def _overlap(
             place = {"from": low, "to": high, "place": sign * count, "base": 0}
             rows.append({"group": side, "count": count, **place})
     top = 1.3 * max((row["count"] for row in rows), default=0.0)
-    if not top:
+    if len({row["from"] for row in rows if row["count"]}) < 2:  # one propensity for everybody
         return None
     colours = colour_scale(sides, "first", "second")
     solid = alt.Scale(domain=sides, range=[0.9, 0.3])
@@ -152,7 +152,7 @@ def balance(diagnostics: Diagnostics, words: Words) -> Drawing | None:
 
 
 def roc(diagnostics: Diagnostics, words: Words) -> Drawing | None:
-    """The attack's ROC, the proven curve and the claimed one."""
+    """The attack's ROC in both directions, the proven curve and the claimed one."""
     return _roc(diagnostics, words, 0.0, alt.Scale(domain=[0, 1]), axis("~%"))
 
 
@@ -166,8 +166,9 @@ def _roc(
     diagnostics: Diagnostics, words: Words, least: float, scale: alt.Scale, ticks: alt.Axis
 ) -> Drawing | None:
     given = diagnostics.roc or shared.RocRecord()
-    names = ["attack, as measured"]
-    curves = [pairs(given.fpr, given.tpr)]
+    names = ["attack, as measured", f"the same attack, guessing {words.no}"]
+    measured = pairs(given.fpr, given.tpr)
+    curves = [measured, _other_way(measured)]
     for key, curve in (("proven", given.proven), ("claimed", given.claimed)):
         named = one_line(curve.label) if curve else ""
         names.append(f"{key}: {named}" if named else key)
@@ -199,12 +200,12 @@ def _roc(
     lines = base.mark_line(clip=True).encode(
         order="place:Q",
         strokeWidth=alt.StrokeWidth(
-            "curve:O", scale=alt.Scale(domain=shown, range=of_each([1.75, 3.0, 2.25]))
+            "curve:O", scale=alt.Scale(domain=shown, range=of_each([1.75, 1.75, 3.0, 2.25]))
         ),
         **strokes(
             shown,
-            of_each(["first", "second", "third"]),
-            of_each([[1, 0], [9, 4], [8, 3, 2, 3]]),
+            of_each(["first", "first", "second", "third"]),
+            of_each([[1, 0], [2, 3], [9, 4], [8, 3, 2, 3]]),
             "curve:O",
         ),
     )
@@ -215,8 +216,16 @@ def _roc(
     ends = [{"fpr": v, "tpr": v} for v in (least, 1.0)]
     guessing = dotted(ends, "fpr:Q", "tpr:Q")
     rates = f"True-positive rate ({words.yes}) against false-positive rate ({words.no})"
-    description = f"{rates}: measured, proven, claimed."
+    description = f"{rates}: measured in both directions, proven, claimed."
     return finish(layered(guessing, lines, points), description, height=HEIGHT + 60)
+
+
+def _other_way(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The ROC of the opposite guesses: who is let go at a threshold is guessed to be a no.
+
+    The share of noes that are let go stands up, the share of yeses across.
+    """
+    return [(floor_to(1.0 - y, 12), floor_to(1.0 - x, 12)) for x, y in reversed(points)]
 
 
 def wealth(diagnostics: Diagnostics) -> Drawing | None:

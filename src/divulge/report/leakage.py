@@ -87,7 +87,8 @@ SIMILAR_CAPTION = (
 OWN_CHECKS = {
     "most_exposed": (
         "Which records are most exposed?",
-        "By id, most exposed first. The whole list is in the table that --table writes.",
+        "Most exposed first. Which they are stands in the table of all records that --table "
+        "writes, and here with --ids.",
     ),
     "defences": (
         "What would reduce the exposure?",
@@ -212,9 +213,10 @@ def print_leakage(result: Result, console: Console) -> frozenset[str]:
         keys = [k for k in SHOWN if k in rows[0]]
         names = {key: figure(key) for key in keys}
         names |= {"leakage": "leakage", "advantage_by_similar": "with a similar record"}
-        table = _table("id", *(names[k] for k in keys))
-        for row in rows:
-            table.add_row(escape(str(row["id"])), *(_number(row[k]) for k in keys))
+        table = _table("id" if "id" in rows[0] else "", *(names[k] for k in keys))
+        for place, row in enumerate(rows, start=1):
+            name = str(row.get("id", f"{place}."))
+            table.add_row(escape(name), *(_number(row[k]) for k in keys))
         console.print(table)
     similar_ = held.similar
     if similar_ is not None and similar_.median_share is not None:

@@ -1,5 +1,7 @@
 """Progress on stderr: a bar with rate and time left, or a few lines where nobody watches.
 
+In a notebook it is a bar in the output of the cell (``notebook.py``).
+
 Where stderr is not a terminal each stage is one line with the time elapsed, a long stage one more
 every half a minute; once the whole looks longer than that, an estimate of it stands beside.
 """
@@ -23,8 +25,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from divulge.report import notebook
 from divulge.report.console import Screen, escape
+from divulge.text.durations import duration
 from divulge.text.visible import one_line
+from divulge.work.watching import in_notebook
 
 PATIENCE = 30.0
 """Seconds after which a stage is spoken of again, and a whole that is worth an estimate."""
@@ -85,16 +90,14 @@ class Lines:
         print(f"[{duration(now - self.start):>7}] {words}", file=self.stream, flush=True)
 
 
-def duration(seconds: float) -> str:
-    """``12 s``, ``7 min`` or ``3.5 h``."""
-    if seconds < 100.0:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
-
-
 @contextmanager
 def stages(first: str = "reading") -> Iterator[Advance]:
     """Yield ``advance(stage, done, total)``; one bar that changes its title, or lines."""
+    if in_notebook():
+        shown_there = notebook.bar()
+        yield shown_there.advance
+        shown_there.finish()
+        return
     console = Screen(stderr=True)
     if not console.is_terminal:
         lines = Lines(sys.stderr)

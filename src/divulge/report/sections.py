@@ -49,8 +49,13 @@ def shared_sections(
             f"Up: the true-positive rate, the share of {words.yes} recognised. Across: the "
             f"false-positive rate, the share of {words.no} {words.taken}. The dotted line is "
             "guessing; the further a curve lies above it, the stronger the attack. Thin solid: "
-            "the attack as measured. Thick dashed: what the audit proved. If a claimed curve is "
-            "drawn and the proven curve runs above it, the claim cannot be true.",
+            f"the attack as measured, guessing {words.yes}. Thin dotted: the same attack guessing "
+            f"{words.no}, with the rates the other way round. Thick dashed: what the audit proved. "
+            "A guarantee covers guesses of both kinds, at every rate: one stretch of either "
+            "measured curve proves the whole dashed one, which may run above both elsewhere. If it "
+            f"lies above the solid curve throughout, guesses of {words.no} carry the proof. "
+            "If a claimed curve is drawn and the proven curve runs above it, the claim cannot be "
+            "true.",
             (
                 Panel("roc", partial(charts.roc, words=words), "All error rates"),
                 Panel("roc-low", partial(charts.roc_low, words=words),

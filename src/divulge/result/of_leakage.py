@@ -86,4 +86,4 @@ class NotNormal(Record):
 
 
 Exposed = Mapping[str, Number | str]
-"""One record by its id, with every figure of it: their names hold the rates asked for."""
+"""One record with every figure of it, and its id if asked for; names hold the rates asked for."""

@@ -52,7 +52,7 @@ def test_the_table_holds_what_the_formulas_say(tmp_path, mechanism, options, rel
     path = tmp_path / "leakage.parquet"
     result = divulge.leakage(
         DATA, reference=REFERENCE, features="x_*", id="key", mechanism=mechanism, table=path,
-        deltas=(1e-5, 1e-3), **options,
+        deltas=(1e-5, 1e-3), ids=True, **options,
     )  # fmt: skip
     table = pq.read_table(path)
     assert table.column_names == [
@@ -73,6 +73,7 @@ def test_the_table_holds_what_the_formulas_say(tmp_path, mechanism, options, rel
     np.testing.assert_allclose(frame["epsilon_at_0.001"], expected)
     assert result.measurements["leakage"]["largest"] == pytest.approx(m.max())
     assert result.diagnostics.most_exposed[0]["id"] == frame["id"][0]
+    assert frame["id"][0] not in result.verdict.sentence
 
 
 def test_the_result_is_computed_and_says_so():
@@ -134,7 +135,8 @@ def test_lists_are_columns_and_rows_have_numbers(tmp_path):
     path = tmp_path / "table.csv"
     lists = [{"e": matrix(t)} for t in (DATA, REFERENCE)]
     one = leakage(lists[0], reference=lists[1], table=path)
-    other = leakage(DATA, reference=REFERENCE, features="x_*", id="key")
+    other = leakage(DATA, reference=REFERENCE, features="x_*", id="key", ids=True)
+    assert all("id" not in record for record in one.diagnostics.most_exposed)
     assert one.measurements["leakage"] == pytest.approx(other.measurements["leakage"])
     table = pd.read_csv(path)
     assert sorted(table["id"]) == list(range(300))

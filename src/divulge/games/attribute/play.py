@@ -10,7 +10,7 @@ one record's value is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,6 +57,7 @@ def attribute(
     bins: int | None = None,
     target: str = "p_",
     proxy: str = "q_",
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     proxy_model: Any = None,
     form: str | None = None,

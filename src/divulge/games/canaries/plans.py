@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from divulge.attacks.gradient_canaries import KINDS as GRADIENTS
+from divulge.data.renaming import renaming
 from divulge.drawn.candidates import CANDIDATES
 from divulge.errors import require, require_choice
 from divulge.exposure.selection import MAHALANOBIS, STRATEGIES
@@ -22,6 +23,7 @@ from divulge.games.canaries.planning import Plan
 from divulge.games.canaries.planting import LineUpPlan
 from divulge.text import strict_json
 from divulge.work.threads import single
+from divulge.work.watching import watched
 
 Progress = Callable[[str, int, int], None]
 Make = Callable[[str, dict[str, Any]], Plan]
@@ -60,7 +62,9 @@ _WAYS: dict[str, tuple[tuple[str, ...], Make]] = {
 ALL = tuple(_WAYS)
 
 
+@watched()
 @single
+@renaming
 def plan(
     data: Any = None,
     *,
@@ -74,6 +78,7 @@ def plan(
     column: str | None = None,
     copies: int | None = None,
     id: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: str | os.PathLike[str] | None = None,
     draw: str | None = None,
     candidates: int | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,7 @@ def audit(
     text: str | None = None,
     id: str | None = None,
     ignore_others: bool = False,
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     attack: str = TOTAL,
     deltas: Sequence[float] = DELTAS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from divulge.attacks.gradient import GradientSteps
 from divulge.attacks.torch_rehearsal import COLUMNS, TIMES, Rehearsal, rehearse_exposure
 from divulge.data import tables
+from divulge.data.renaming import renaming
 from divulge.errors import require, require_choice
 from divulge.exposure.selection import MAHALANOBIS, NORM
 from divulge.games.canaries import choosing, coins
@@ -21,8 +22,10 @@ from divulge.games.public import check_words
 from divulge.models.trainable import trainable
 from divulge.models.trainers import labelled
 from divulge.work.threads import single
+from divulge.work.watching import watched
 
 
+@watched()
 @single
 def rehearse(
     model: Any,
@@ -105,12 +108,15 @@ def rehearse(
     return written
 
 
+@watched()
+@renaming
 def rehearse_table(
     data: Any,
     *,
     features: str | Sequence[str],
     label: str,
     id: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any,
     count: int = 1000,
     strategy: str = MAHALANOBIS,

@@ -72,6 +72,8 @@ class LeakageSetting:
     wanted: Wanted
     defences: of_leakage.Defences
     similar: Similar
+    ids: bool = False
+    """Whether records are named."""
 
 
 def percentile(values: Array, percent: float) -> float:
@@ -115,7 +117,7 @@ def _spread_over_ranks(order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
 def result(
     read: Tables, measured: Exposures, setting: LeakageSetting, *, command: str | None
 ) -> Result:
-    """The distribution, the most exposed records by id, and what would bring them down."""
+    """The distribution, the most exposed records, and what would bring them down."""
     release, model = setting.release, setting.model
     same = shared_rows(read.reference.matrix, read.data.matrix)
     return Result(
@@ -173,9 +175,9 @@ def verdict(read: Tables, measured: Exposures, setting: LeakageSetting, same: in
     top = int(measured.order[0])
     goal = setting.defences
     sentence = (
-        f"Through this {_named(setting)} the most exposed of {values.size:,} records "
-        f"(id {read.ids[top].as_py()}) can be told in or out with an advantage of up to "
-        f"{short(values[top])}; the {goal.percentile:g}th percentile is {short(goal.now)}, "
+        f"Through this {_named(setting)} the most exposed of {values.size:,} records can be told "
+        f"in or out with an advantage of up to {short(values[top])}; the "
+        f"{goal.percentile:g}th percentile is {short(goal.now)}, "
         f"the median {short(percentile(values, 50.0))}. {_remedy(goal)}"
     )
     reasons = [EXACT_MODEL if measured.is_exact else MODEL, PLUG_IN]
@@ -311,7 +313,7 @@ def _most_exposed(
         held = float(setting.similar.effective[place])
         shown.append(
             {
-                "id": str(read.ids[int(row)].as_py()),
+                **({"id": str(read.ids[int(row)].as_py())} if setting.ids else {}),
                 "leakage": float(measured.leakage[row]),
                 **{n: _stated(float(v[row]), n) for n, v in measured.columns.items()},
                 "advantage_by_similar": float(exposed.advantage(held, setting.release.rate)),

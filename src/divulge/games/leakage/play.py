@@ -7,7 +7,7 @@ the model of ``exposure.scores``, what the best possible attack on each record w
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +123,7 @@ def leakage(
     features: str | Sequence[str] = (),
     id: str | None = None,
     drop_constant: bool = False,
+    rename: Mapping[str, str] | None = None,
     mechanism: str = MEAN,
     noise: float | Sequence[float] | None = None,
     rate: float | None = None,
@@ -132,6 +133,7 @@ def leakage(
     percentile: float = 99.0,
     fprs: Sequence[float] = FPRS,
     deltas: Sequence[float] = DELTAS,
+    ids: bool = False,
     table: str | os.PathLike[str] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
@@ -144,7 +146,8 @@ def leakage(
     standard deviation of the Gaussian noise on every column of the released mean, or a list with
     one for each in the order of the features; ``rate`` the share of the records behind it, ``size``
     the number of records in the whole table if ``data`` holds a part of it. ``table`` is where the
-    table of all records goes (Parquet or CSV), most exposed first, with ids and figures only. Also
+    table of all records goes (Parquet or CSV), most exposed first, with ids and figures only; the
+    result names no record unless ``ids`` is true. Also
     solved: the noise, and the rate, that bring this percentile of the records down to the
     advantage.
     """
@@ -182,7 +185,7 @@ def leakage(
     found = findings.result(
         read,
         measured,
-        findings.LeakageSetting(mechanism, release, model, wanted, defences, similar),
+        findings.LeakageSetting(mechanism, release, model, wanted, defences, similar, ids),
         command=command,
     )
     if target is not None:

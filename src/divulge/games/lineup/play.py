@@ -8,7 +8,7 @@ needed, and whatever the model knows of the population tells it nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ def lineup(
     unit: str | None = None,
     copies: str | None = None,
     id: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     attack: str = TOTAL,
     draw: str | None = None,

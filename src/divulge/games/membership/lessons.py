@@ -142,7 +142,7 @@ def recognise(
 def _is_text(source: Given, column: str) -> bool:
     """Strings of several words, most of them different, in the first rows."""
     if isinstance(source.table, stored.Stored):
-        kind = str(source.table.dataset.schema.field(column).type)
+        kind = str(source.table.kind(column))
         if "string" not in kind and "utf8" not in kind:
             return False
         batch = next(iter(source.table.batches([column])), None)

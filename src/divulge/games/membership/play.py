@@ -63,6 +63,7 @@ def membership(
     propensity: str | None = None,
     reference_score: str | None = None,
     document: str | None = None,
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     public_model: Any = None,
     attack: str | Sequence[str] | None = None,

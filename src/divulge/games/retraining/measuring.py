@@ -21,6 +21,7 @@ from divulge.types import Array
 from divulge.work import Engine
 from divulge.work.pieces import Pieces, digest
 from divulge.work.threads import sized
+from divulge.work.watching import watched
 
 Train = Callable[[Any, int], Any]
 Loss = Callable[[Any, Any], float]
@@ -54,6 +55,7 @@ class Measured:
         return dict(zip(names, map(int, self.counts[at[0]]), strict=True))
 
 
+@watched("training")
 def measure(
     train: Train,
     base: Any,

@@ -8,7 +8,7 @@ trains the models and counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,6 +59,7 @@ def audit(
     data: Any,
     *,
     group: str | None = None,
+    rename: Mapping[str, str] | None = None,
     correlated: bool = False,
     margins: str | None = None,
     hierarchy: bool = False,

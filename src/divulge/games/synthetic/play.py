@@ -9,7 +9,7 @@ of each record is its prior, and bets and balanced counts prove bounds beyond it
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,7 @@ def synthetic(
     text: str | None = None,
     target_loss: str | Sequence[str] = (),
     helper_loss: str | Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
     model: Any = None,
     public_model: str | os.PathLike[str] | None = None,
     attack: str | Sequence[str] = COLUMNS,
