@@ -109,8 +109,8 @@ def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
         warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
         level = model.fit(score, target, sample_weight=weights).predict(score)
     values, which = np.unique(np.round(level, 12), return_inverse=True)
-    mass = np.bincount(which, weights=weights, minlength=values.size)
-    hits = np.bincount(which, weights=weights * target, minlength=values.size)
+    mass: Array = np.bincount(which, weights=weights, minlength=values.size).astype(float)
+    hits: Array = np.bincount(which, weights * target, values.size).astype(float)
     if truths.size >= _MANY_LEVELS:
         mass, hits = _without_luck(mass, hits, truths.size)
     smooth = logit((hits + 1.0) / (mass + 2.0))
