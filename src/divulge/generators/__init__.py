@@ -1,7 +1,7 @@
 """Where do synthetic records come from? One small interface, one file per kind of generator.
 
 ``by_name`` makes one from its name, as the command line does. ``trees`` is the default for tables:
-docs/generators.md has the measurements behind that.
+docs/evidence/generators.md has the measurements behind that.
 """
 
 from __future__ import annotations
