@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint browser catboost models mst language dpsgd endpoints mlflow clusters selftest mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters selftest mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -38,6 +38,22 @@ lint: $(VENV)/.developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, into site/; any warning is an error. It imports nothing of divulge: docstrings are read, not run.
+docs: $(VENV)/.documenting
+	$(BIN)/python docs/scripts/assemble.py
+	$(BIN)/zensical build --clean --strict
+
+$(VENV)/.documenting: pyproject.toml $(VENV)/.created
+	$(INSTALL) --editable '.[docs]'
+	touch $@
+
+# The drawings and the picture of a report that the pages show; both are committed.
+figures: $(VENV)/.installed
+	$(BIN)/python docs/scripts/figures.py
+
+screenshots: browser $(VENV)/.installed
+	$(BIN)/python docs/scripts/screenshot.py
 
 # The report is tested in a browser where there is one, or where Debian's can be installed.
 browser:
@@ -156,4 +172,4 @@ peers:
 	.venv-peers/bin/python benchmarks/peers.py
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist out report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist out site .cache report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
