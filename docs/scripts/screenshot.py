@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "report.webp"
-WIDTH, HEIGHT, LARGEST = 1100, 1250, 150_000
+WIDTH, HEIGHT, LARGEST = 1100, 720, 150_000
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
