@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
+import pages
 import pytest
+from commands import run
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN = {b.page for b in pages.blocks("console")}
+"""Pages that show what a command prints: their blocks run one after the other, in one folder."""
+SLOW = {"docs/start.md"}
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    found = []
-    for page in PAGES:
-        pattern = rf"```{language}\n(.*?)```"
-        for k, match in enumerate(re.finditer(pattern, page.read_text(), re.DOTALL)):
-            found.append((f"{page.name}-{language}-{k}", match.group(1)))
-    return found
+def name(page):
+    return str(page.relative_to(pages.ROOT))
+
+
+def play(block):
+    exec(compile(block.text, block.name, "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), blocks("python"), ids=lambda x: x if "-" in x[:40] else ""
+    "block", [b for b in pages.blocks("python") if b.page not in SHOWN], ids=lambda b: b.name
 )
-def test_python_blocks_run(name, code, tmp_path, monkeypatch):
+def test_python_blocks_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, name, "exec"), {"__name__": "__main__"})
+    play(block)
 
 
-@pytest.mark.parametrize(("name", "text"), [pytest.param(*b, id=b[0]) for b in blocks("console")])
-def test_console_blocks_print_what_they_say(name, text):
-    """Lines after `$ divulge ...` are its output, word for word."""
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        command, _, expected = part.partition("\n")
-        words = shlex.split(command)
-        assert words[0] == "divulge"
-        done = subprocess.run(
-            [sys.executable, "-m", "divulge", *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "COLUMNS": "100"},
-        )
-        assert [line.rstrip() for line in done.stdout.splitlines()] == [
-            line.rstrip() for line in expected.splitlines()
-        ]
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.slow] * (name(p) in SLOW)) for p in sorted(SHOWN)],
+    ids=name,
+)
+def test_pages_print_what_they_say(page, tmp_path, monkeypatch):
+    """Lines after `$ divulge ...` are its output, word for word; `...` stands for any lines."""
+    monkeypatch.chdir(tmp_path)
+    for block in pages.blocks("python", "console", pages=[page]):
+        if block.language == "python":
+            play(block)
+            continue
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command, _, expected = re.sub(r"\\\n\s*", "", part).partition("\n")
+            words = shlex.split(command)
+            assert words[0] == "divulge"
+            printed = run(*words[1:], columns=100).stdout
+            pieces = [re.escape(p) for p in re.split(r"^\.\.\.\n", clean(expected), flags=re.M)]
+            assert re.fullmatch("(?s:.*)".join(pieces), clean(printed)), f"{command}\n{printed}"
+
+
+def clean(text):
+    """Without spaces at the ends of lines."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
