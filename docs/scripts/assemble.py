@@ -23,6 +23,7 @@ ASSETS = (".css", ".svg", ".webp", ".png")
 SCHEMA = ROOT / "src" / "divulge" / "result" / "result.schema.json"
 MARK = "<!-- the schema, written out by docs/scripts/assemble.py -->"
 LINK = re.compile(r"(?<!!)\[([^\]\n]*(?:\n[^\]\n]+)?)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"(^ *```.*?^ *```$)", re.DOTALL | re.MULTILINE)
 LIST = re.compile(r"([-*]|\d+\.) ")
 
 
@@ -49,7 +50,8 @@ def linked(text: str, page: Path, place: str, pages: dict[Path, str]) -> str:
             return found[0]
         return words if words.startswith("`") else f"`{words}`"
 
-    return LINK.sub(link, text)
+    parts = FENCE.split(text)
+    return "".join(part if k % 2 else LINK.sub(link, part) for k, part in enumerate(parts))
 
 
 def spaced(text: str) -> str:
