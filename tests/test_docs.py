@@ -82,3 +82,20 @@ def test_the_navigation_has_every_page_once():
         for e in listed
         if e.startswith("project/")
     )
+
+
+def test_pictures_are_small_and_shown():
+    shown = {
+        (page.parent / target).resolve() for page in pages.PAGES for target, _ in pages.links(page)
+    }
+    for picture in (pages.ROOT / "docs/images").iterdir():
+        assert picture.stat().st_size < 150_000, picture.name
+        assert picture in shown, picture.name
+
+
+@pytest.mark.parametrize("page", ["understand.md", "pitfalls.md"])
+def test_numbers_stand_in_the_evidence(page):
+    """With two digits or more after the point: cut off, never rounded up, from what was printed."""
+    evidence = "".join(p.read_text() for p in (pages.ROOT / "docs/evidence").glob("*.md"))
+    for number in re.findall(r"\d+\.\d{2,}(?![\d.])", (pages.ROOT / "docs" / page).read_text()):
+        assert re.search(rf"(?<![\d.]){re.escape(number)}", evidence), number
