@@ -10,6 +10,8 @@ import pages
 import pytest
 import shell
 
+import divulge
+
 LANGUAGES = {"", "console", "json", "py", "python", "sh", "text", "toml"}
 
 
@@ -82,6 +84,12 @@ def test_the_navigation_has_every_page_once():
         for e in listed
         if e.startswith("project/")
     )
+
+
+def test_the_reference_has_every_public_name():
+    text = (pages.ROOT / "docs/reference.md").read_text()
+    for public in set(divulge.__all__) - {"__version__"}:
+        assert f"::: divulge.{public}\n" in text, public
 
 
 def test_pictures_are_small_and_shown():
