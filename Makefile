@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters selftest mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -98,6 +98,19 @@ mlflow: $(VENV)/.developing
 clusters: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/work
 
+# What would be published: built twice with the same bytes, checked, installed alone and with every extra.
+check-install: $(VENV)/.created
+	$(INSTALL) build twine uv
+	$(BIN)/python tests/support/check_install.py --extras
+
+# The core with the oldest versions that pyproject.toml allows.
+LOWEST := .venv-lowest
+lowest: $(VENV)/.created
+	$(INSTALL) uv
+	$(BIN)/python -m uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	$(BIN)/python -m uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --requirement pyproject.toml --extra report 'pytest>=8.2.2' 'hypothesis>=6.100' 'pandas>=2.2.3' 'polars>=1.0' 'jsonschema>=4.18'
+	PYTHONPATH=src $(LOWEST)/bin/python -m pytest -m 'not slow' tests/data tests/text tests/result tests/curves tests/bounds/test_betting.py tests/test_trials.py tests/test_claims.py tests/cli/test_cli.py tests/cli/test_leakage_command.py tests/games/canaries/test_planting.py
+
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest --n-jobs -1
 	$(BIN)/python -m pytest -m slow
@@ -123,6 +136,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/work.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/throughput.py
 
@@ -172,4 +186,4 @@ peers:
 	.venv-peers/bin/python benchmarks/peers.py
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist out site .cache report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .venv-peers build dist out site .cache report.html .mypy_cache .ruff_cache .pytest_cache .hypothesis

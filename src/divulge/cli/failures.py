@@ -27,7 +27,7 @@ import typer
 
 from divulge import __version__
 from divulge.cli.quoting import safe
-from divulge.errors import DivulgeError, Note
+from divulge.errors import DivulgeError, MissingExtra, Note
 from divulge.text.visible import one_line, visible
 
 DEBUG = "--debug"
@@ -143,8 +143,15 @@ def stop(error: BaseException, *, debug: bool) -> int:
     if known.exit_code == UNREAD:
         _forget(sys.stdout)
     elif str(known):
-        print(f"divulge: {one_line(safe(str(known)))}", file=sys.stderr)
+        print(f"divulge: {one_line(safe(str(known)))}{_from_clone(known)}", file=sys.stderr)
     return known.exit_code
+
+
+def _from_clone(error: BaseException) -> str:
+    """How a missing extra is installed by whoever runs divulge from a clone of its repository."""
+    if not isinstance(error, MissingExtra) or not (_SOURCE.parents[1] / "pyproject.toml").is_file():
+        return ""
+    return f" In a clone of the repository: pip install -e '.[{error.extra}]'"
 
 
 def wanted(words: list[str]) -> tuple[list[str], bool]:
