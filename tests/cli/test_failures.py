@@ -14,6 +14,7 @@ import pytest
 from commands import run
 
 from divulge.cli import failures
+from divulge.errors import MissingExtra
 
 BOUND = ("bound", "--trials", "100", "--guesses", "10", "--correct", "9")
 READ = ("check", "r.json", "--claim", "mu=1")
@@ -157,3 +158,18 @@ def test_exit_code_1_stands_for_findings_only():
         if "Exit(1)" in path.read_text()
     }
     assert found == {"selftest.py": 1}
+
+
+def test_a_missing_extra_is_installed_from_an_index_or_from_a_clone(tmp_path, monkeypatch):
+    def missing():
+        raise MissingExtra("altair", "report")
+
+    monkeypatch.setattr("divulge.report.html.require_charts", missing)
+    (tmp_path / "scores.csv").write_text("member,loss\n1,0.5\n0,0.7\n")
+    done = run("membership", "scores.csv", "--report", "report.html", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "pip install 'divulge[report]'" in done.stderr
+    assert done.stderr.endswith("In a clone of the repository: pip install -e '.[report]'\n")
+    monkeypatch.setattr(failures, "_SOURCE", tmp_path / "site-packages" / "divulge")
+    elsewhere = run("membership", "scores.csv", "--report", "report.html", cwd=tmp_path)
+    assert "clone" not in elsewhere.stderr
