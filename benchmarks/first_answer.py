@@ -23,8 +23,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
 GOAL = 60.0
@@ -75,7 +73,8 @@ def main() -> None:
     busy = [multiprocessing.Process(target=turn, daemon=True) for _ in range(given.busy)]
     for one in busy:
         one.start()
-    table = Table("a newcomer has", "commands", "seconds", "of the processor", "answer", box=None)
+    print("| a newcomer has | commands | seconds | of the processor | answer |")
+    print("|---|---|---|---|---|", flush=True)
     slow = []
     for name, play in found.items():
         if given.only and not any(word in name for word in given.only):
@@ -86,14 +85,13 @@ def main() -> None:
             try:
                 play(Path(folder))
             except pytest.skip.Exception as missing:
-                table.add_row(name, "", "", "", f"not run: {missing}")
+                print(f"| {name} | | | | not run: {missing} |", flush=True)
                 continue
         slow += [name] if clock.seconds > GOAL else []
-        times = (f"{clock.seconds:.1f}", f"{clock.processor:.1f}")
-        table.add_row(name, str(clock.commands), *times, clock.answer)
+        times = f"{clock.seconds:.1f} | {clock.processor:.1f}"
+        print(f"| {name} | {clock.commands} | {times} | {clock.answer} |", flush=True)
     for one in busy:
         one.terminate()
-    Console(width=110).print(table)
     load = ", ".join(f"{v:.1f}" for v in os.getloadavg())
     print(f"{os.cpu_count()} cores, {given.busy} kept busy; load at the end: {load}")
     print(f"over {GOAL:.0f} s: {', '.join(slow) or 'none'}")
