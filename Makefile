@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence release mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -114,6 +114,15 @@ lowest: $(VENV)/.created
 selftest: $(VENV)/.developing
 	$(BIN)/divulge selftest --n-jobs -1
 	$(BIN)/python -m pytest -m slow
+
+# Games for the ledger in docs/evidence, for so many minutes; the next run goes on.
+MINUTES ?= 60
+evidence: $(VENV)/.developing
+	$(BIN)/divulge selftest --into docs/evidence --minutes $(MINUTES) --n-jobs -1 --page docs/evidence/selftest.md
+
+# Nothing is released on a ledger that is stale, or short of games, or on an installation that fails.
+release: check-install
+	$(BIN)/divulge selftest --show docs/evidence --complete
 
 # Errors put into the code on purpose, in memory: which of them does the self-test convict?
 mutations: $(VENV)/.developing

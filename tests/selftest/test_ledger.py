@@ -189,6 +189,13 @@ def test_a_row_reaches_its_bound_and_no_other_room():
         assert name in hostile
 
 
+def forget() -> None:
+    """What was read of the package's files."""
+    for found in vars(uses).values():
+        if hasattr(found, "cache_clear"):
+            found.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("edit", "changes"),
     [
@@ -215,9 +222,7 @@ def test_a_digest_changes_with_code_that_the_row_reaches(tmp_path, monkeypatch, 
     monkeypatch.setattr(uses, "ROOT", package)
 
     def digest() -> str:
-        for cached in (uses._digest, uses._named, uses._module, uses._hashed, uses._code):
-            cached.cache_clear()
-        uses._file.cache_clear()
+        forget()
         return uses._digest(frozenset({("divulge.row", "play")}))
 
     try:
@@ -228,9 +233,7 @@ def test_a_digest_changes_with_code_that_the_row_reaches(tmp_path, monkeypatch, 
         assert (digest() != before) == changes
     finally:
         monkeypatch.undo()
-        for cached in (uses._digest, uses._named, uses._module, uses._hashed, uses._code):
-            cached.cache_clear()
-        uses._file.cache_clear()
+        forget()
 
 
 # --- the command -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import hashlib
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -109,31 +109,31 @@ def _home(module: str, name: str) -> Symbol | None:
 def _named(module: str, name: str) -> frozenset[Symbol]:
     """What a definition names, and what its module does besides defining."""
     own = _module(module)
-    statements = own.loose if name == ALL else (*own.defined[name], *own.loose)
-    if name == ALL:
-        statements = (*own.loose, *(s for each in own.defined.values() for s in each))
-    found: set[Symbol] = set()
-    for statement in statements:
-        inside = {**own.imported, **dict(_imports(statement))}
-        found.update(_mentioned(statement, own, inside))
-    return frozenset(found)
+    kept = [s for each in own.defined.values() for s in each] if name == ALL else own.defined[name]
+    return frozenset(
+        symbol for statement in (*own.loose, *kept) for symbol in _mentioned(statement, own)
+    )
 
 
-def _mentioned(statement: ast.stmt, own: Module, imported: dict[str, Symbol]) -> Iterator[Symbol]:
+def _mentioned(statement: ast.stmt, own: Module) -> set[Symbol]:
+    nodes = list(ast.walk(statement))
+    imported = {**own.imported, **dict(_imports(nodes))}
     spoken: set[int] = set()
-    for node in ast.walk(statement):
+    found: set[Symbol] = set()
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module = _as_module(imported.get(node.value.id))
             if module is not None:
                 spoken.add(id(node.value))
-                yield module, node.attr
+                found.add((module, node.attr))
         elif isinstance(node, ast.Name) and id(node) not in spoken:
             if node.id in own.defined:
-                yield own.name, node.id
+                found.add((own.name, node.id))
             elif node.id in imported:
-                yield imported[node.id]
+                found.add(imported[node.id])
         elif isinstance(node, ast.Constant) and _PLACE.fullmatch(str(node.value)):
-            yield from _places(str(node.value))
+            found.update(_places(str(node.value)))
+    return found
 
 
 def _places(text: str) -> Iterator[Symbol]:
@@ -159,8 +159,8 @@ def _as_module(symbol: Symbol | None) -> str | None:
     return f"{module}.{name}" if _file(f"{module}.{name}") else None
 
 
-def _imports(tree: ast.AST) -> Iterator[tuple[str, Symbol]]:
-    for node in ast.walk(tree):
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, Symbol]]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.asname is not None or "." not in alias.name:
@@ -172,9 +172,7 @@ def _imports(tree: ast.AST) -> Iterator[tuple[str, Symbol]]:
 
 @cache
 def _module(name: str) -> Module:
-    path = _file(name)
-    assert path is not None
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = _tree(name)
     defined: dict[str, tuple[ast.stmt, ...]] = {}
     imported: dict[str, Symbol] = {}
     loose: list[ast.stmt] = []
@@ -182,12 +180,12 @@ def _module(name: str) -> Module:
         if isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
             continue
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            imported.update(_imports(statement))
+            imported.update(_imports([statement]))
             continue
         names = list(_targets(statement))
         if not names and not _is_text(statement):
             loose.append(statement)
-            imported.update(_imports(statement))
+            imported.update(_imports(ast.walk(statement)))
         for each in names:
             defined[each] = (*defined.get(each, ()), statement)
     return Module(name, defined, imported, tuple(loose))
@@ -232,20 +230,41 @@ def _first(statement: ast.stmt) -> int:
 @cache
 def _code(module: str) -> tuple[str, ...]:
     """The lines of a module without comments and docstrings."""
+    text = _text(module)
+    lines = text.splitlines()
+    if "#" in text:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column]
+    for node in _docstrings(_tree(module)):
+        last = node.end_lineno or node.lineno
+        lines[node.lineno - 1 : last] = [""] * (last - node.lineno + 1)
+    return tuple(line.rstrip() for line in lines)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Texts that stand alone, wherever statements do."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        for name in ("body", "orelse", "finalbody", "handlers"):
+            for child in getattr(node, name, ()) or ():
+                if isinstance(child, ast.stmt | ast.ExceptHandler):
+                    waiting.append(child)
+                    if isinstance(child, ast.Expr) and _is_text(child):
+                        yield child
+
+
+def _text(module: str) -> str:
     path = _file(module)
     assert path is not None
-    text = path.read_text("utf-8")
-    lines = text.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(text)):
-        if _is_text(node):
-            assert isinstance(node, ast.Expr)
-            last = node.end_lineno or node.lineno
-            lines[node.lineno - 1 : last] = [""] * (last - node.lineno + 1)
-    return tuple(line.rstrip() for line in lines)
+    return path.read_text("utf-8")
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(_text(module))
 
 
 @cache

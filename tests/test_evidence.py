@@ -1,0 +1,43 @@
+"""The ledger that is committed: nothing in it is convicted, and the page is printed from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from divulge import selftest
+from divulge.report.ledger_text import Account, page
+from divulge.selftest import ledger, uses
+from divulge.selftest.run import REPETITIONS
+from divulge.selftest.standing import families, standings
+
+EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence"
+
+
+@pytest.fixture(scope="module")
+def account() -> Account:
+    chosen = selftest.cases()
+    codes = {case.label: uses.digest(case) for case in chosen}
+    known = standings(ledger.read(EVIDENCE), chosen, 0.05, codes)
+    return Account(known, families(known), len(chosen), REPETITIONS, "docs/evidence")
+
+
+def test_no_row_is_convicted_and_what_is_stale_is_told(account, record_property):
+    assert account.convicted == []
+    stale = [row.case.label for row in account.known if account.state(row) == "stale"]
+    record_property("stale rows", len(stale))
+    if stale:
+        print(f"{len(stale)} rows of the ledger are stale: `make evidence` plays them anew.")
+
+
+def test_the_page_shows_the_rows_of_the_ledger(account):
+    """A row that the present code has played stands on the page with these very figures."""
+    printed = (EVIDENCE / "selftest.md").read_text("utf-8").splitlines()
+    rows = set(printed)
+    families = page(account).split("## Families")[1].split("## Computed")[0]
+    now = page(account).replace(families, "").splitlines()
+    fresh = [line for line in now if re.search(r"\| (holds|too few|power only) \|$", line)]
+    assert fresh
+    assert [line for line in fresh if line not in rows] == []
