@@ -56,7 +56,7 @@ def page(result: Result, claim: Mapping[str, Any] | None = None) -> str:
     sections, specifications = _sections(diagnostics, shown)
     script = _script()
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             **_common(result),
@@ -89,7 +89,7 @@ def write(
 
 def fragment(result: Result) -> str:
     """Verdict and bounds without scripts or styles, for a notebook's cell."""
-    return _environment().get_template("fragment.html").render(**_common(result))
+    return environment().get_template("fragment.html").render(**_common(result))
 
 
 def about(result: Result) -> list[tuple[str, str]]:
@@ -259,10 +259,10 @@ def _hash(script: str) -> str:
 
 
 def _source(name: str) -> str:
-    environment = _environment()
-    loader = environment.loader
+    templates = environment()
+    loader = templates.loader
     assert loader is not None
-    return loader.get_source(environment, name)[0]
+    return loader.get_source(templates, name)[0]
 
 
 def _finalize(value: Any) -> Any:
@@ -271,7 +271,8 @@ def _finalize(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates of this package, everything escaped."""
     return Environment(
         loader=PackageLoader("divulge.report", "templates"),
         autoescape=True,

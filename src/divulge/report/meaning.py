@@ -76,12 +76,13 @@ def largest(result: Result) -> Bound | None:
 def able(bound: Bound, words: Words) -> str:
     """Odds, the success from an even prior, and where epsilon lies beside those in use."""
     odds = math.exp(min(bound.value, 700.0))
-    right = math.floor(100.0 * odds / (1.0 + odds))
+    digits = 1 if bound.value < 0.1 else 0
+    right = math.floor(100.0 * odds / (1.0 + odds) * 10**digits) / 10**digits
     beside = next(text for limit, text in PRACTICE if bound.value < limit)
     return (
         f"Somebody who sees of the model what was scored here can tell, with odds of at least "
-        f"{_odds(odds)} to 1 in some cases, whether {words.happened}: right {right} times in 100, "
-        "where guessing is right 50 times. An epsilon of "
+        f"{_odds(odds)} to 1 in some cases, whether {words.happened}: right {right:g} times in "
+        "100, where guessing is right 50 times. An epsilon of "
         f"{rounding.at_least(bound.value)} is {beside}. Those are upper limits; this is a lower "
         "one."
     )
@@ -92,7 +93,8 @@ def _odds(odds: float) -> str:
         return "a million"
     if odds >= 10.0:
         return f"{math.floor(odds):,}"
-    return f"{math.floor(odds * 10.0) / 10.0:g}"
+    scale = 10.0 if odds >= 1.1 else 1000.0
+    return f"{math.floor(odds * scale) / scale:g}"
 
 
 def _sure(result: Result, advice: Advice) -> str:
@@ -120,7 +122,10 @@ def _leaking(result: Result, advice: Advice) -> str:
             f"What helps: {steps}{private}. Then run the same command on the new model, and "
             "compare."
         )
+    settle = advice.settle
+    if advice.settling and advice.settling in result.measurements:
+        settle = advice.further
     return (
-        f"Before acting on it alone, settle it: {advice.settle}. What helps if it stands: "
+        f"Before acting on it alone, settle it: {settle}. What helps if it stands: "
         f"{steps}{private}."
     )

@@ -96,6 +96,10 @@ PRESENTATION = Presentation(
         explained=True,
         settle="bring the score of a model that never saw these members (--reference-score, with "
         "--training-size and --reference-size), or plan canaries for the next training run",
+        settling="negative_control_epsilon",
+        further="the reasons above say what the control lacks (it must have learned from about as "
+        "many records of the same population, and --training-size and --reference-size must say "
+        "so); or plan canaries for the next training run",
         quiet="Before relying on it, try a stronger attack (divulge shadows, then divulge score "
         "--attack all) and more records of both kinds; canaries in the next training run prove "
         "the most.",
