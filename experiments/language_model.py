@@ -186,6 +186,7 @@ def run_all(run: Run, path: Path, epochs: Sequence[int], options: Options) -> li
                 references=[Source(str(public))],
                 text="text",
                 attack=SCORES,
+                keep=("page",),
                 cache=run.out / "pieces",
             )
         done = number

@@ -26,6 +26,7 @@ def test_a_model_that_leaks_more_is_worse():
     assert compare(audited(1.5, 1), audited(0.5, 0)).exit_code == 0
 
 
+@pytest.mark.slow
 def test_chance_is_rarely_called_worse():
     games = [compare(audited(1.0, 2 * k, 400), audited(1.0, 2 * k + 1, 400)) for k in range(40)]
     assert any(c.rose for game in games for c in game.changes)

@@ -70,6 +70,7 @@ def test_a_stopped_training_ends_where_it_would_have_ended(tmp_path, passes):
     assert passes.calls == 4
 
 
+@pytest.mark.slow
 def test_a_damaged_epoch_is_done_again_and_no_other(tmp_path, passes):
     expected = trained(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "divulge selftest --quick --only binomial --repeats 20",
-    "divulge selftest --only binomial --into evidence --minutes 1",
+    "divulge selftest --quick --only binomial --repeats 20 --into evidence",
 )
 
 

@@ -88,6 +88,7 @@ def test_a_target_that_knows_the_population_is_not_said_to_remember():
     assert max(b.value for b in result.bounds) > 0.3
 
 
+@pytest.mark.slow
 def test_a_target_that_remembers_is_found_and_the_control_stays_silent():
     material = RealPopulation(1000, 1000, remembers=2.0).material(np.random.default_rng(0))
     result = synthetic.play(material, work=Work({}, seed=1))
