@@ -61,7 +61,7 @@ def accumulate(
             tasks = _tasks(known, repetitions, error, seed, again)
             for _ in engine.run(_timed, tasks, keep=keep, progress=progress) if tasks else ():
                 pass
-    ledger.compact(folder, {**codes, **everything})
+        ledger.compact(folder, {**codes, **everything})  # while nobody else may write
 
 
 def _played(known: Sequence[Standing]) -> dict[str, tuple[int, int]]:
