@@ -55,6 +55,14 @@ def test_the_named_one_has_the_whole_error_and_the_others_are_no_headline(scored
         assert bound.value > max(b.value for b in like)
 
 
+def test_where_failures_are_many_independence_buys_nothing_and_is_not_assumed(scored):
+    trials = Trials(scored.score, scored.truth)
+    delta = f"{1.01 * independent.MOST / scored.score.size:g}"
+    alone, free = (proof(f"{n}epsilon@{delta}", trials).bounds[0] for n in ("independent:", ""))
+    assert alone == free
+    assert independent.ASSUMPTION not in alone.assumptions
+
+
 def test_priors_of_their_own_go_another_way(scored):
     known = Trials(scored.score, scored.truth, log_odds=np.full(3000, 0.1))
     bet, counted = (proof(n, known) for n in ("epsilon", "epsilon@1e-5"))

@@ -36,23 +36,27 @@ def products(
     The kernel of a family, a sum over all its functions, is an elementary symmetric polynomial of
     the products of two records' columns. The redundancy of a family is the mean square of its
     kernel over the mean of its diagonal: 1 if its functions are uncorrelated and of unit variance.
+    Kernels are symmetric: every pair of records is looked at once.
     """
     trials = membership.size
     powers = [columns**k for k in range(1, families + 2)]
     total, variance = np.zeros((2, families, shapes.shape[1]))
     square, diagonal = np.zeros((2, families))
-    squared = shapes**2
+    weight, squared = membership**2, shapes**2
     for start in range(0, trials, _BLOCK):
         block = slice(start, min(start + _BLOCK, trials))
-        rows = np.arange(block.start, block.stop)
-        sums = [power[block] @ power.T for power in powers]
+        width = block.stop - start
+        own, later = np.arange(width), slice(block.stop, trials)
+        sums = [power[block] @ power[start:].T for power in powers]
         for j, kernel in enumerate(_symmetric_polynomials(sums)):
-            diagonal[j] += float(kernel[rows - start, rows].sum())
-            kernel[rows - start, rows] = 0.0
-            total[j] += membership[block] @ (kernel @ shapes)
+            diagonal[j] += float(kernel[own, own].sum())
+            kernel[own, own] = 0.0
+            total[j] += membership[block] @ (kernel @ shapes[start:])
+            total[j] += (membership[later] @ kernel[:, width:].T) @ shapes[block]
             kernel *= kernel
-            square[j] += float(kernel.sum())
-            variance[j] += membership[block] ** 2 @ (kernel @ squared)
+            square[j] += 2.0 * float(kernel.sum()) - float(kernel[:, :width].sum())
+            variance[j] += weight[block] @ (kernel @ squared[start:])
+            variance[j] += (weight[later] @ kernel[:, width:].T) @ squared[block]
     redundancy = np.maximum(square / (trials * np.maximum(diagonal, 1e-12)), 1.0)[:, None]
     values = total / redundancy / unit
     errors = np.sqrt(variance) / redundancy / unit

@@ -66,19 +66,25 @@ def _standardised(columns: Array, weights: Array | None = None) -> _Standard:
 def ridge(columns: Array, target: Array, weights: Array | None = None) -> Affine:
     """Weighted ridge regression; the penalty has the least generalised cross-validation error."""
     rows = target.size
-    weights = np.ones(rows) if weights is None else weights / weights.mean()
-    standard = _standardised(columns, weights)
-    intercept = float(weights @ target) / rows
-    centred = target - intercept
-    root = standard.columns * np.sqrt(weights)[:, None]
+    if weights is None:
+        standard = _standardised(columns)
+        intercept = float(target.mean())
+        centred = target - intercept
+        root, weighted = standard.columns, centred
+    else:
+        weights = weights / weights.mean()
+        standard = _standardised(columns, weights)
+        intercept = float(weights @ target) / rows
+        centred = target - intercept
+        root, weighted = standard.columns * np.sqrt(weights)[:, None], weights * centred
     values, vectors = np.linalg.eigh(root.T @ root)
     values = np.maximum(values, 0.0)
-    moments = vectors.T @ (standard.columns.T @ (weights * centred))
+    moments = vectors.T @ (standard.columns.T @ weighted)
     penalties = rows * _RIDGE_PATH[:, None]
     shrunk = moments / (values + penalties)
     freedom = (values / (values + penalties)).sum(axis=1) + 1.0
     loss = (
-        float(weights @ centred**2)
+        float(weighted @ centred)
         - 2.0 * (shrunk * moments).sum(axis=1)
         + (values * shrunk**2).sum(axis=1)
     )

@@ -214,8 +214,27 @@ def _few_nearest(place: Array, shapes: Array, here: Index, there: Index) -> Arra
     from scipy.spatial import cKDTree
 
     most = min(_NEAREST_FEW, there.size)
-    near = cKDTree(place[there]).query(place[here], k=most)[1]
-    return np.asarray(shapes[there][near.reshape(here.size, most)].mean(axis=1))
+    if place.shape[1] == 1:
+        near = _nearest_on_line(place[here, 0], place[there, 0], most)
+    else:
+        tree = cKDTree(place[there], balanced_tree=False, compact_nodes=False)
+        near = tree.query(place[here], k=most)[1].reshape(here.size, most)
+    own = shapes[there]
+    total = own[near[:, 0]]
+    for k in range(1, most):
+        total += own[near[:, k]]
+    return np.asarray(total / most)
+
+
+def _nearest_on_line(asked: Array, known: Array, most: int) -> Index:
+    """The nearest ones on a line are among so many below and above."""
+    order = np.argsort(known, kind="stable")
+    ordered = known[order]
+    first = np.searchsorted(ordered, asked)[:, None] + np.arange(-most, most)
+    away = np.abs(ordered[np.clip(first, 0, known.size - 1)] - asked[:, None])
+    away[(first < 0) | (first >= known.size)] = np.inf
+    best = np.argsort(away, axis=1, kind="stable")[:, :most]
+    return np.asarray(order[np.take_along_axis(first, best, axis=1)])
 
 
 def _same_level(codes: Codes, shapes: Array, here: Index, there: Index) -> Array:

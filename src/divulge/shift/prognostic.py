@@ -27,7 +27,7 @@ from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.levels import without_fold
 from divulge.shift.linear import non_negative_weights, ridge
 from divulge.shift.spread import fit_spread
-from divulge.shift.terms import Terms, relevance, screen, union
+from divulge.shift.terms import Terms, relevance, screen, singles, union
 from divulge.types import Array, Index
 
 FOLDS = 4
@@ -124,7 +124,7 @@ def fit_prognostic(
 def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model, Terms]:
     """The five learners of one fold, and the terms that they selected (in two passes)."""
     geometry = records.geometry
-    shapes = geometry.univariate(view.clipped)
+    shapes = singles(geometry.univariate(view.clipped))
     centred = score - score.mean()
     weight = relevance(view.clipped, centred, np.full(score.size, centred.var()))
     clusters = fit_clusters(view.clipped, weight, seed)
@@ -136,7 +136,7 @@ def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model
 
     def selected(left: Array, *, triples: bool) -> Terms:
         variance = np.full(score.size, left.var())
-        return screen(geometry, view.clipped, left, variance, univariate=shapes, triples=triples)
+        return screen(geometry, view.clipped, left, variance, shapes=shapes, triples=triples)
 
     linear = ridge(view.linear, score)
     terms = selected(score - linear(view.linear), triples=True)

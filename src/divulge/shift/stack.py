@@ -21,7 +21,7 @@ from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.levels import without_fold
 from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
-from divulge.shift.terms import Geometry, Terms, relevance, screen, union
+from divulge.shift.terms import Geometry, Terms, relevance, screen, singles, union
 from divulge.types import Array, Index
 from divulge.work.threads import Sized
 
@@ -100,7 +100,7 @@ def _fit_fold(
     members = float(outcome.sum())
     if min(members, outcome.size - members) < _FEWEST:
         return _constant(members, outcome.size)
-    shapes = geometry.univariate(view.clipped)
+    shapes = singles(geometry.univariate(view.clipped))
     share = members / outcome.size
     own = relevance(view.clipped, outcome - share, np.full(outcome.size, share * (1.0 - share)))
     weight = np.maximum(own, prognostic.relevance)
@@ -117,7 +117,7 @@ def _fit_fold(
             view.clipped,
             outcome - mean,
             mean * (1.0 - mean),
-            univariate=shapes,
+            shapes=shapes,
             triples=triples,
         )
 

@@ -149,6 +149,25 @@ def union(first: Terms, second: Terms) -> Terms:
     )
 
 
+@dataclass(frozen=True)
+class Singles:
+    """The shapes of single columns as a screen sees them: they serve several residuals."""
+
+    centred: Array = field(repr=False)
+    squared: Array = field(repr=False)
+
+    def scores(self, residual: Array, variance: Array) -> Array:
+        """Size of each one's covariance with the residual, in standard errors."""
+        error = np.sqrt(np.maximum(variance @ self.squared, _TINY))
+        return np.asarray(np.abs(residual @ self.centred) / error)
+
+
+def singles(columns: Array) -> Singles:
+    """Columns less their means, and the squares of that."""
+    centred = columns - columns.mean(axis=0)
+    return Singles(centred, centred * centred)
+
+
 def null_maximum(count: float) -> float:
     """About the largest of ``count`` standard normal sizes."""
     return math.sqrt(2.0 * math.log(max(count, 3.0)))
@@ -160,18 +179,18 @@ def screen(
     residual: Array,
     variance: Array,
     *,
-    univariate: Array | None = None,
+    shapes: Singles | None = None,
     triples: bool = False,
 ) -> Terms:
     """Terms whose covariance with a residual is beyond the largest of as many null ones.
 
     The ``residual`` has mean about 0 and this ``variance`` given x: p(1-p) for membership.
-    ``univariate`` are the geometry's columns if they are at hand.
+    ``shapes`` are those of the geometry's columns if they are at hand.
     """
     rows, width = clipped.shape
     most = max(4, min(MOST_TERMS, rows // 40))
-    shapes = geometry.univariate(clipped) if univariate is None else univariate
-    single = _scores(shapes - shapes.mean(axis=0), residual, variance)
+    shapes = singles(geometry.univariate(clipped)) if shapes is None else shapes
+    single = shapes.scores(residual, variance)
     columns = geometry.continuous
     if columns.size > MOST_PAIR_COLUMNS:
         effect = np.maximum(
@@ -180,7 +199,8 @@ def screen(
         columns = columns[np.argsort(-effect)[:MOST_PAIR_COLUMNS]]
     chosen = clipped[:, columns]
     covariance = (chosen.T * residual) @ chosen
-    size = np.sqrt(np.maximum(((chosen * chosen).T * variance) @ (chosen * chosen), _TINY))
+    squares = chosen * chosen
+    size = np.sqrt(np.maximum((squares.T * variance) @ squares, _TINY))
     upper = np.triu_indices(columns.size, 1)
     best = _largest(np.abs(covariance / size)[upper], most)
     found = np.zeros((0, 3), np.intp)
@@ -198,8 +218,7 @@ def screen(
 
 def _scores(columns: Array, residual: Array, variance: Array) -> Array:
     """Size of each column's covariance with the residual, in standard errors."""
-    error = np.sqrt(np.maximum((columns * columns).T @ variance, _TINY))
-    return np.asarray(np.abs(columns.T @ residual) / error)
+    return Singles(columns, columns * columns).scores(residual, variance)
 
 
 def _largest(scores: Array, most: int) -> Index:
