@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 import threadpoolctl
@@ -136,3 +139,19 @@ def _frame(columns):
     import pandas as pd
 
     return pd.DataFrame(columns)
+
+
+def test_work_side_by_side_keeps_its_order_and_asks_for_no_more_threads_than_allowed(four_cores):
+    seen = set()
+
+    def square(x):
+        seen.add(threading.current_thread().name)
+        time.sleep(0.01)
+        return x * x
+
+    assert threads.side_by_side(square, range(6)) == [0, 1, 4, 9, 16, 25]
+    assert 1 < len(seen) <= 4
+    seen.clear()
+    with threads.one_thread():
+        assert threads.side_by_side(square, range(3)) == [0, 1, 4]
+    assert seen == {threading.current_thread().name}

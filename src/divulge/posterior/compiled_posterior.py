@@ -65,7 +65,7 @@ def _cell(x: float, grid: Array) -> int:
     return j
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def along_segment(
     row: Index,
     column: Index,
@@ -156,7 +156,7 @@ def along_segment(
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def pair_sums(
     left: Array,
     right: Array,

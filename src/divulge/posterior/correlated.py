@@ -32,6 +32,7 @@ from divulge.posterior.mesh import Mesh
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.posterior.segments import Segment, gauss_legendre, mirrored
 from divulge.types import Array
+from divulge.work.threads import side_by_side
 
 SIGMA_TAU = 0.01
 MARGINS = ("beta-binomial", "normal")
@@ -230,11 +231,12 @@ def _gains(
     counts: Array, tau: Array, c: Array, mesh: Mesh, delta: float, across: int, margins: str
 ) -> list[Gains]:
     """What G gains between the nodes, for every tau and within it every c."""
-    out = []
-    for one in tau:
-        growth = CorrelatedGrowth(counts, float(one), margins, c)
-        out += [gains(partial(growth.at, place), mesh, delta, across) for place in range(c.size)]
-    return out
+
+    def of(one: float) -> list[Gains]:
+        growth = CorrelatedGrowth(counts, one, margins, c)
+        return [gains(partial(growth.at, place), mesh, delta, across) for place in range(c.size)]
+
+    return [found for every in side_by_side(of, tau.tolist()) for found in every]
 
 
 def _along(
@@ -248,13 +250,15 @@ def _along(
     margins: str,
 ) -> Array:
     """The log-likelihood at each node of epsilon for a fixed strength, one row per (tau, c)."""
-    out = []
-    for one in tau:
-        growth = CorrelatedGrowth(counts, float(one), margins, c)
-        for place in range(c.size):
-            at = partial(growth.at, place)
-            out.append(fixed_strengths.log_likelihood(at, mesh, delta, s, across).sum(axis=0))
-    return np.stack(out)
+
+    def of(one: float) -> list[Array]:
+        growth = CorrelatedGrowth(counts, one, margins, c)
+        every = [partial(growth.at, place) for place in range(c.size)]
+        return [
+            fixed_strengths.log_likelihood(a, mesh, delta, s, across).sum(axis=0) for a in every
+        ]
+
+    return np.stack([found for every in side_by_side(of, tau.tolist()) for found in every])
 
 
 def _dependence(tau: Array, c: Array, log_mass: Array) -> Dependence:

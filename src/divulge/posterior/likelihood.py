@@ -23,6 +23,7 @@ from divulge.posterior import mesh as meshes
 from divulge.posterior.mesh import Mesh
 from divulge.posterior.segments import gauss_legendre, log_growth
 from divulge.types import Array, Index
+from divulge.work.threads import side_by_side
 
 Growth = Callable[[Array, Array, bool], Array]
 """``growth(e, d, along_delta)``: one row of logarithms per count."""
@@ -224,13 +225,15 @@ def mixed(
     """
     mesh = every[0].mesh
 
+    def shared(k: Index, j: Index) -> Array:
+        return np.stack(side_by_side(lambda part: part.pairs(k, j), every)) + log_share[:, None]
+
     def marginal(k: Index, j: Index) -> Array:
         """Over all nodes: one of them alone may put its mass elsewhere."""
-        parts = [part.pairs(k, j) + share for part, share in zip(every, log_share, strict=True)]
-        return np.asarray(logsumexp(np.stack(parts), axis=0))
+        return np.asarray(logsumexp(shared(k, j), axis=0))
 
     k, j = promising(mesh, marginal, [log_prior])
-    values = np.stack([part.pairs(k, j) for part in every]) + log_share[:, None]
+    values = shared(k, j)
     matrix = np.full((mesh.e.size, mesh.e.size), -np.inf)
     matrix[k, j] = logsumexp(values, axis=0)
     # Trapezoids over s eps within each eps; the row of eps = 0 has no width.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -35,6 +36,21 @@ def number(rows: int) -> int:
 def number_for_network(weights: int) -> int:
     """Threads for a network of so many weights, however many records it is shown."""
     return _cores() if weights >= HEAVY else 1
+
+
+T = TypeVar("T")
+
+
+def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """The function of every item, in order, on every core: for compiled work without Python's lock.
+
+    Inside a worker, or where the user allows one thread, one after the other.
+    """
+    most = min(_cores(), len(items))
+    if most <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(most) as pool:
+        return list(pool.map(function, items))
 
 
 def _cores() -> int:
