@@ -9,6 +9,7 @@ import pytest
 
 from divulge import selftest
 from divulge.report.ledger_text import Account, page
+from divulge.result.record import STANDINGS
 from divulge.selftest import ledger, uses
 from divulge.selftest.run import REPETITIONS
 from divulge.selftest.standing import families, standings
@@ -41,3 +42,19 @@ def test_the_page_shows_the_rows_of_the_ledger(account):
     fresh = [line for line in now if re.search(r"\| (holds|too few|power only) \|$", line)]
     assert fresh
     assert [line for line in fresh if line not in rows] == []
+
+
+def test_every_bound_has_a_standing_a_theorem_that_is_here_and_rows_that_play_it():
+    root = EVIDENCE.parents[1]
+    text = (root / "docs" / "results.md").read_text("utf-8")
+    table = text.split("| bound | standing at most | theorem | rows |")[1].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) >= 12
+    for _, standing, theorem, played in rows:
+        assert standing in STANDINGS
+        files = re.findall(r"`((?:src|experiments)/[^`]+)`", theorem)
+        assert files
+        assert all((root / f).is_file() for f in files)
+        names = re.findall(r"`([^`]+)`", played)
+        assert names
+        assert all(selftest.cases(only=name) for name in names)
