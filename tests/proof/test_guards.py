@@ -142,5 +142,7 @@ def test_the_control_has_the_same_source(monkeypatch):
         table, score="score", features="x_*", propensity="pi", reference_score="control"
     )
     assert tried[0].log_odds is not None
-    assert not result.verdict.robust
+    assert result.verdict.status == "cannot conclude"
+    assert "cannot be told from the distribution shift" in result.verdict.sentence
     assert "negative control could not be run. It is too small." in result.verdict.reasons[-1]
+    assert result.headline() == ()

@@ -100,6 +100,7 @@ def test_a_word_that_is_contradicted_does_not_count(changed, said):
 def test_a_control_speaks_before_its_allowance_too(reference, before, target, speaks):
     control = Controls(reference=reference, before=before, target_before=target)
     assert control.speaks is speaks
+    assert replace(control, unheard="It was not heard.").speaks
 
 
 @pytest.mark.parametrize(

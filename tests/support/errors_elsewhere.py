@@ -324,6 +324,14 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "a control that cannot be judged is forgotten",
+        "divulge.proof.controls:Controls.speaks",
+        "if self.unheard:",
+        "if False:",
+        ("hostile, leak with a control that cannot be judged",),
+        cheap=True,
+    ),
+    Mutation(
         "folded levels forgotten",
         "divulge.proof.robustness:_folded",
         "if not found.folded:",

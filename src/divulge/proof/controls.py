@@ -43,10 +43,13 @@ class Controls:
     def speaks(self) -> bool:
         """Whether the control shows what the target shows, after the allowance or before it.
 
+        One that cannot be judged by these features and rows says that the target cannot either.
         The allowance is deducted from both, so a control may be silent by as little as the target
         speaks. What it shows before the deduction is bias for certain: where that is at least half
         of what the target shows, the target's finding is not told from it.
         """
+        if self.unheard:
+            return True
         return bool(self.reference) or self.before >= SAME_SHARE * self.target_before > 0.0
 
     resampled: Resampled | None = None

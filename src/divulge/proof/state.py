@@ -201,7 +201,12 @@ def _verdict(context: Context, proof: Proof, evidence: robustness.Evidence) -> V
             "so the features do not account for the distribution shift."
         )
         reasons = _reasons(context, proof.prepared, None, control)
-        if not control:
+        if evidence.around.unheard:
+            sentence = (
+                "Nothing can be concluded: what a model that never saw the members shows cannot "
+                "be told from the distribution shift, so what this one shows cannot either."
+            )
+        elif not control:
             reasons.append(_same_before(evidence.around))
         return Verdict("cannot conclude", False, sentence, tuple(reasons))
     listed = findings_in_words(found)

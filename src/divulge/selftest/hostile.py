@@ -121,6 +121,11 @@ def unheard(error: float) -> float:
     return float(not same.speaks)
 
 
+def not_judged(error: float) -> float:
+    """Whether a target is convicted though a control could not be judged by the same features."""
+    return float(not Controls(unheard="The shift cannot be estimated well enough.").speaks)
+
+
 def cases() -> Iterator[Case | Check]:
     """One row for each kind, and one that no finding among them is robust."""
     yield Check(
@@ -130,6 +135,16 @@ def cases() -> Iterator[Case | Check]:
         "null",
         "before any allowance",
         unheard,
+        quantity="called a leak",
+        limit=0.0,
+    )
+    yield Check(
+        "hostile, leak with a control that cannot be judged",
+        "leak",
+        None,
+        "null",
+        "too much shift for it",
+        not_judged,
         quantity="called a leak",
         limit=0.0,
     )
