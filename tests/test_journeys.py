@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from commands import run
 
-ROWS = 700
+ROWS = 500
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2 * ROWS, 4))
 Y = (X[:, 0] + RNG.normal(size=2 * ROWS) > 0.0).astype(int)
@@ -78,6 +78,7 @@ def test_a_forest_in_a_file(tmp_path):
     assert "as the model stores them: measure_0" in why
 
 
+@pytest.mark.slow
 def test_a_booster(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     write(tmp_path)
