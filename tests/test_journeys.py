@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from commands import run
 
-ROWS = 500
+ROWS = 700
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2 * ROWS, 4))
 Y = (X[:, 0] + RNG.normal(size=2 * ROWS) > 0.0).astype(int)
