@@ -125,11 +125,22 @@ def ladder() -> tuple[Rows, dict[str, Any]]:
                     f"epsilon {rung.bias:.3f} is found, at most {at_most:.3f}"
                 )
             print(f"  {name}, {members} members: {found.diagnostics.ladder.sentence}")
-    given = lines("records", "records that helpers learned from", "epsilon", "bias", log=True)
+    return rows, limited(
+        lines("records", "records that helpers learned from", "epsilon", "epsilon found", log=True)
+    )
+
+
+def limited(chart: dict[str, Any]) -> dict[str, Any]:
+    """A chart of lines, and above every point a bar up to its upper limit."""
+    given = chart["encoding"]
+    given["x"]["scale"]["domain"] = [250, 3_000]
+    given["color"]["legend"] |= {"symbolType": "stroke", "symbolOpacity": 1.0, "symbolSize": 300}
     line = {"mark": {"type": "line", "point": True, "strokeWidth": 2}}
-    limit = {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": {"y2": {"field": "upper"}}}
-    end = {"mark": {"type": "tick", "thickness": 2}, "encoding": {"y": {"field": "upper"}}}
-    return rows, {"encoding": given["encoding"], "layer": [line, limit, end]}
+    bar = {
+        "mark": {"type": "bar", "size": 6, "opacity": 0.3},
+        "encoding": {"y2": {"field": "upper"}},
+    }
+    return {"encoding": given, "layer": [bar, line]}
 
 
 def lineup() -> tuple[Rows, dict[str, Any]]:
