@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint docs figures screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence release mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint docs figures notebooks screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence release mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -51,6 +51,11 @@ $(VENV)/.documenting: pyproject.toml $(VENV)/.created
 # The drawings and the picture of a report that the pages show; both are committed.
 figures: $(VENV)/.installed
 	$(BIN)/python docs/scripts/figures.py
+
+# The notebooks that are pages of the site, committed as they ran.
+notebooks: $(VENV)/.created
+	$(INSTALL) --editable '.[notebooks]'
+	$(BIN)/python docs/scripts/notebooks.py
 
 screenshots: browser $(VENV)/.installed
 	$(BIN)/python docs/scripts/screenshot.py

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import divulge
+
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
 ENTRY = '[project.entry-points."divulge.games"]\ndecoys = "divulge_decoys:GAME"'
 
@@ -38,36 +40,56 @@ def package(tmp_path_factory):
     return folder
 
 
-def divulge(package, *words):
-    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.run(
-        [sys.executable, "-m", "divulge", *words],
+TYPED = (
+    ("decoys", "decoys.csv", "--out", "r.json", "--report", "r.html"),
+    ("check", "r.json", "--claim", "epsilon=0.1"),
+    ("decoys", "--help"),
+    ("decoys", "same.csv"),
+    ("decoys", "decoys.csv", "--error", "2"),
+)
+TYPE = """
+import json, sys
+from commands import run
+done = [run(*words) for words in json.load(sys.stdin)]
+json.dump([(one.returncode, one.stdout, one.stderr) for one in done], sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def done(package):
+    """What the commands ended with and printed, in one process that finds the package installed."""
+    pytest.importorskip("altair", reason="altair is in the extra report")
+    source = Path(divulge.__file__).parents[1]
+    path = os.pathsep.join(map(str, (package, Path(__file__).parent / "support", source)))
+    ended = subprocess.run(
+        [sys.executable, "-c", TYPE],
         cwd=package,
         env={**os.environ, "PYTHONPATH": path},
+        input=json.dumps(TYPED),
         capture_output=True,
         text=True,
         check=False,
     )
+    assert ended.returncode == 0, ended.stderr
+    return dict(zip(TYPED, json.loads(ended.stdout), strict=True))
 
 
-def test_the_game_plays_and_is_shown(package):
-    pytest.importorskip("altair", reason="altair is in the extra report")
-    done = divulge(package, "decoys", "decoys.csv", "--out", "r.json", "--report", "r.html")
-    assert done.returncode == 0, done.stderr
-    assert "gives away its decoys" in done.stdout
+def test_the_game_plays_and_is_shown(package, done):
+    code, out, err = done[TYPED[0]]
+    assert code == 0, err
+    assert "gives away its decoys" in out
     found = json.loads((package / "r.json").read_text())
     assert found["game"] == "decoys"
     assert found["verdict"]["status"] == "leak"
     assert found["provenance"]["inputs"][0]["name"] == "decoys.csv"
     assert "which decoys it was trained on" in (package / "r.html").read_text()
-    checked = divulge(package, "check", "r.json", "--claim", "epsilon=0.1")
-    assert checked.returncode == 1, checked.stderr
+    assert done[TYPED[1]][0] == 1, done[TYPED[1]]
 
 
-def test_its_help_and_its_errors_are_those_of_every_game(package):
-    shown = divulge(package, "decoys", "--help")
-    assert "Example: divulge decoys decoys.csv --out result.json" in " ".join(shown.stdout.split())
-    wrong = divulge(package, "decoys", "same.csv")
-    assert wrong.returncode == 2
-    assert "heads must be 0 or 1" in wrong.stderr
-    assert divulge(package, "decoys", "decoys.csv", "--error", "2").returncode == 2
+def test_its_help_and_its_errors_are_those_of_every_game(done):
+    _, shown, _ = done["decoys", "--help"]
+    assert "Example: divulge decoys decoys.csv --out result.json" in " ".join(shown.split())
+    code, _, err = done["decoys", "same.csv"]
+    assert code == 2
+    assert "heads must be 0 or 1" in err
+    assert done[TYPED[4]][0] == 2

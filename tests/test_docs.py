@@ -77,7 +77,7 @@ def entries(nav):
 def test_the_navigation_has_every_page_once():
     nav = tomllib.loads((pages.ROOT / "zensical.toml").read_text())["project"]["nav"]
     listed = entries(nav)
-    here = {str(p.relative_to(pages.ROOT / "docs")) for p in pages.DOCS}
+    here = {str(p.relative_to(pages.ROOT / "docs").with_suffix(".md")) for p in pages.DOCS}
     assert sorted(e for e in listed if not e.startswith("project/")) == sorted(here)
     assert all(
         (pages.ROOT / f"{e.removeprefix('project/').removesuffix('.md').upper()}.md").exists()

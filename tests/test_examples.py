@@ -80,7 +80,7 @@ def test_what_an_example_needs_is_read_from_its_first_line():
 HEAVY = (
     *("language_model", "text_classifier", "torch_export", "torch_safetensors", "retraining_torch"),
     *("shadow_models", "openai_endpoint", "mlflow_server", "lightgbm_model", "catboost_model"),
-    *("onnx_model", "kserve_endpoint", "xgboost_model", "retraining_sklearn"),
+    *("onnx_model", "kserve_endpoint", "xgboost_model", "retraining_sklearn", "callable_model"),
 )
 """Examples that take long to start or to train: `make models` runs them."""
 

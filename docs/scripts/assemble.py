@@ -1,12 +1,14 @@
 """Lay out the pages of the site: ``python docs/scripts/assemble.py [FOLDER]`` (default build/docs).
 
-Pages are written for GitHub and read there as they stand. The site differs in four things: pages of
+Pages are written for GitHub and read there as they stand. The site differs in five things: pages of
 the root come along, links to other files of the repository become plain words, the schema is
-written out, and a list that follows a line of text begins a paragraph of its own.
+written out, a list that follows a line of text begins a paragraph of its own, and a notebook, which
+is committed with what it printed, becomes a page.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -30,6 +32,8 @@ LIST = re.compile(r"([-*]|\d+\.) ")
 def places() -> dict[Path, str]:
     """Every page of the repository that the site has, and where it lies there."""
     pages = {page: page.relative_to(DOCS).as_posix() for page in sorted(DOCS.rglob("*.md"))}
+    books = sorted(DOCS.rglob("*.ipynb"))
+    pages |= {book: book.relative_to(DOCS).with_suffix(".md").as_posix() for book in books}
     pages |= {ROOT / name: f"project/{name.lower()}" for name in PROJECT}
     pages[ROOT / "README.md"] = "index.md"  # to link to: the site has a first page of its own
     return pages
@@ -71,6 +75,30 @@ def spaced(text: str) -> str:
         fenced ^= line.lstrip().startswith("```")
         lines.append(line)
     return "\n".join(lines)
+
+
+def notebook(text: str) -> str:
+    """A notebook as a page: words, code, and what the code printed or showed."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        parts += [shown(output, cell["metadata"]) for output in cell.get("outputs", ())]
+    return "\n\n".join(parts) + "\n"
+
+
+def shown(output: dict[str, Any], metadata: dict[str, Any]) -> str:
+    """One output of a cell: a drawing before HTML, HTML before plain text."""
+    data = {form: "".join(part) for form, part in output.get("data", {}).items()}
+    if "image/png" in data:
+        told, drawn = html.escape(metadata["alt"]), "".join(data["image/png"].split())
+        return f'<p><img alt="{told}" src="data:image/png;base64,{drawn}" width="480"></p>'
+    if "text/html" in data:
+        own = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        lines = re.sub(r"<table[^>]*>", "<table>", own).splitlines()  # as other tables here
+        return "\n".join(['<div class="output">', *filter(str.strip, lines), "</div>"])
+    plain = data.get("text/plain") or "".join(output["text"])
+    return f'<pre class="output">{html.escape(plain.rstrip())}</pre>'
 
 
 def kind(node: dict[str, Any]) -> str:
@@ -129,7 +157,9 @@ def assemble(folder: Path) -> None:
     for page, place in pages.items():
         if page.name == "README.md" and page.parent == ROOT:
             continue
-        text = spaced(linked(page.read_text(), page, place, pages))
+        text = page.read_text()
+        text = notebook(text) if page.suffix == ".ipynb" else text
+        text = spaced(linked(text, page, place, pages))
         aim = folder / place
         aim.parent.mkdir(parents=True, exist_ok=True)
         aim.write_text(text.replace(MARK, schema()) if MARK in text else text)

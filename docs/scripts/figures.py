@@ -1,6 +1,6 @@
 """The drawings of the page *The ideas*, as SVG, with every number printed: ``make figures``.
 
-    python docs/scripts/figures.py [tradeoff] [trials] [shift] [lineup]
+    python docs/scripts/figures.py [tradeoff] [trials] [shift] [ladder] [lineup]
 
 All numbers come from divulge itself: its curves, its bounds, and games with a known answer.
 """
@@ -18,7 +18,11 @@ import numpy as np
 
 FOLDER = Path(__file__).resolve().parents[1] / "images"
 COLOURS = ["#2563a8", "#c2410c", "#15803d", "#7c3aed"]
-TICKS = {"candidates": [2, 4, 8, 16, 32], "trials": [100, 1_000, 10_000, 100_000]}
+TICKS = {
+    "candidates": [2, 4, 8, 16, 32],
+    "records": [300, 600, 1_200, 2_400],
+    "trials": [100, 1_000, 10_000, 100_000],
+}
 Rows = list[dict[str, Any]]
 
 
@@ -99,6 +103,46 @@ def shift() -> tuple[Rows, dict[str, Any]]:
     return rows, given
 
 
+def ladder() -> tuple[Rows, dict[str, Any]]:
+    """Nothing leaks, and the target knows the population: two audits have two rungs each."""
+    import divulge
+    from divulge.mechanisms.knowing import Knowing
+
+    rows = []
+    for kind, name in (("waves", "a wave"), ("parity", "a parity")):
+        for members in (1_200, 4_800):
+            world = Knowing(kind, 60_000).sample(members, members, np.random.default_rng(0))
+            columns = {f"x_{j}": world.x[:, j] for j in range(world.x.shape[1])}
+            table = {"member": world.truth > 0, "loss": world.loss, "y": world.label, **columns}
+            words = {"label": "y", "helpers": "auto", "training_size": 60_000, "deltas": ()}
+            found = divulge.membership(table, features="x_*", **words)
+            for rung in (r for r in found.diagnostics.ladder.rungs if r.parameter == "epsilon"):
+                at_most = math.ceil(1000.0 * rung.upper) / 1000.0
+                row = {"records": rung.records, "epsilon": rung.bias, "upper": at_most}
+                rows.append({**row, "line": f"the label is {name}"})
+                print(
+                    f"  {name}, helpers of {rung.records} over helpers of {rung.helpers}: "
+                    f"epsilon {rung.bias:.3f} is found, at most {at_most:.3f}"
+                )
+            print(f"  {name}, {members} members: {found.diagnostics.ladder.sentence}")
+    return rows, limited(
+        lines("records", "records that helpers learned from", "epsilon", "epsilon found", log=True)
+    )
+
+
+def limited(chart: dict[str, Any]) -> dict[str, Any]:
+    """A chart of lines, and above every point a bar up to its upper limit."""
+    given = chart["encoding"]
+    given["x"]["scale"]["domain"] = [250, 3_000]
+    given["color"]["legend"] |= {"symbolType": "stroke", "symbolOpacity": 1.0, "symbolSize": 300}
+    line = {"mark": {"type": "line", "point": True, "strokeWidth": 2}}
+    bar = {
+        "mark": {"type": "bar", "size": 6, "opacity": 0.3},
+        "encoding": {"y2": {"field": "upper"}},
+    }
+    return {"encoding": given, "layer": [bar, line]}
+
+
 def lineup() -> tuple[Rows, dict[str, Any]]:
     """The same memory, shown among more candidates: the mean of five line-ups of 500."""
     import divulge
@@ -171,6 +215,7 @@ FIGURES: dict[str, Callable[[], tuple[Rows, dict[str, Any]]]] = {
     "tradeoff": tradeoff,
     "trials": trials,
     "shift": shift,
+    "ladder": ladder,
     "lineup": lineup,
 }
 

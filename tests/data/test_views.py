@@ -44,12 +44,16 @@ def test_a_view_has_the_new_names_and_the_elements(form, tmp_path):
         np.testing.assert_array_equal(frame["member"].to_numpy(), MEMBER)
 
 
+@pytest.fixture(scope="module")
+def plain():
+    return divulge.membership(PLAIN, score="loss", features="x", quick=True)
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_audit_under_other_names(form, tmp_path):
+def test_the_same_audit_under_other_names(form, plain, tmp_path):
     given = FORMS[form](tmp_path)
-    wanted = {"features": "x", "quick": True}
-    plain = divulge.membership(PLAIN, score="loss", **wanted)
-    named = divulge.membership(given, rename={"train": "member", "emb[1]": "loss"}, **wanted)
+    renamed = {"train": "member", "emb[1]": "loss"}
+    named = divulge.membership(given, rename=renamed, features="x", quick=True)
     assert named.bounds == plain.bounds
     assert divulge.membership(
         given, truth="train", score="emb[1]", features=["emb[0]"], lower_is_member=True, quick=True

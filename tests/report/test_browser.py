@@ -30,6 +30,7 @@ RESULTS: dict[str, Result] = {
     "retraining": sample("retraining"),
     "leakage": sample("leakage"),
     "undecided": pinned("membership-far"),
+    "ladder": sample("membership", "ladder"),
 }
 
 
@@ -77,6 +78,7 @@ def complaints(browser: Browser) -> list[str]:
         ("retraining", 1280, False),
         ("retraining", 390, True),
         ("undecided", 390, False),
+        ("ladder", 390, True),
     ],
 )
 def test_loads_draws_and_fits(

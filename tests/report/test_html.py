@@ -24,7 +24,7 @@ SECTIONS = [
     pytest.param(game, section, id=f"{game}-{section.key}")
     for game in SAMPLES
     for section in presentation(game).sections
-    if getattr(sample(game).diagnostics, section.key) is not None
+    if getattr(sample(game, section.key).diagnostics, section.key) is not None
 ]
 
 

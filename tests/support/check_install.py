@@ -4,7 +4,8 @@
 
 Wheel and source distribution are built twice and must have the same bytes; ``twine check`` reads
 what an index would show; the wheel is installed into a clean environment and audits a small table;
-the source distribution is installed over it. With ``--extras`` pip resolves every extra (nothing
+the source distribution is installed over it. With ``--extras`` every extra is resolved, with the
+newest versions and with the oldest that pyproject.toml allows, which must come as wheels (nothing
 heavy is downloaded), and the demo runs with its own. Needs build, twine and uv.
 """
 
@@ -22,6 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 EPOCH = "1704067200"
 """One moment for every build: that of the files plays no part."""
+SOURCES = "causaldata"
+"""A package, of data alone, that is published as source only."""
 SMOKE = """
 import csv, random, subprocess, sys
 random.seed(0)
@@ -110,11 +113,14 @@ def main() -> None:
 
 def resolve(wheel: Path, extras: list[str], folder: Path) -> None:
     """Every extra has versions that go together; what is downloaded is what names them."""
+    line = (sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--python", folder / "venv")
+    wheels = ("--only-binary", ":all:", "--no-binary", SOURCES)
+    oldest = ("--resolution", "lowest-direct", "--reinstall", *wheels)
     for extra in extras:
-        asked = f"divulge[{extra}] @ {wheel.as_uri()}"
-        line = (sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--python")
-        run(*line, folder / "venv", asked, cwd=folder)
-        print(f"extra {extra}: resolves")
+        run(*line, f"divulge[{extra}] @ {wheel.as_uri()}", cwd=folder)
+        asked = ("--requirement", ROOT / "pyproject.toml", "--extra", extra)
+        run(*line, *oldest, *asked, cwd=folder)
+        print(f"extra {extra}: resolves, with the oldest versions too")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-"""The pages of the repository: their fenced blocks, their words in quotes, headings and links."""
+"""The pages of the repository: their fenced blocks, their words in quotes, headings and links.
+
+Notebooks are pages too, of their words: their code is looked at by ``test_notebooks.py``.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCS = sorted((ROOT / "docs").rglob("*.md"))
+NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
+DOCS = [*sorted((ROOT / "docs").rglob("*.md")), *NOTEBOOKS]
 PAGES = [ROOT / "README.md", *DOCS]
 ALL = [*sorted(ROOT.glob("*.md")), *DOCS]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
@@ -33,8 +38,17 @@ def blocks(*languages: str, pages: list[Path] = PAGES) -> list[Block]:
     return [b for page in pages for b in _blocks(page) if not languages or b.language in languages]
 
 
-def _blocks(page: Path) -> Iterator[Block]:
+def read(page: Path) -> str:
+    """The text of a page; of a notebook, what stands between its code."""
     text = page.read_text()
+    if page.suffix != ".ipynb":
+        return text
+    words = [c for c in json.loads(text)["cells"] if c["cell_type"] == "markdown"]
+    return "\n\n".join("".join(cell["source"]) for cell in words)
+
+
+def _blocks(page: Path) -> Iterator[Block]:
+    text = read(page)
     for found in FENCE.finditer(text):
         line = text.count("\n", 0, found.start()) + 1
         yield Block(page, line, found[2], found[3])
@@ -42,7 +56,7 @@ def _blocks(page: Path) -> Iterator[Block]:
 
 def prose(page: Path) -> str:
     """The page without its fenced blocks."""
-    return FENCE.sub("", page.read_text())
+    return FENCE.sub("", read(page))
 
 
 def quoted(page: Path) -> set[str]:

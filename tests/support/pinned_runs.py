@@ -69,6 +69,11 @@ RUNS = (
         "membership-pools", "membership --members pool_1.csv --nonmembers pool_0.csv --features x_*"
     ),
     _run(
+        "membership-helpers",
+        "membership taught.csv --features x_* --label y --helpers auto --training-size 1400"
+        " --no-cache --n-jobs 1",
+    ),
+    _run(
         "membership-model", "membership shifted.csv --model asked:loss --attack loss --features x_*"
     ),
     _run("attribute-exact", f"{_LABELS} --proxy-exact", slow=False),
@@ -228,6 +233,15 @@ def write_tables(folder: Path) -> None:
         folder / "lineup.csv",
         key=np.arange(400), v=np.arange(400) // 2,
         **{f"s_{j}": shown[:, j] for j in range(8)},
+    )  # fmt: skip
+    x = rng.normal(size=(1400, 2))
+    y = rng.random(1400) < expit(3.0 * x[:, 0])
+    member = np.repeat([1, 0], 700)
+    hit = expit(3.0 * np.where(y, x[:, 0], -x[:, 0]))
+    _write(
+        folder / "taught.csv",
+        member=member, x_0=x[:, 0], x_1=x[:, 1], y=y.astype(int),
+        loss=-np.log(hit) + rng.normal(-0.6 * member, 0.4),
     )  # fmt: skip
 
 

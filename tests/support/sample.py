@@ -42,7 +42,10 @@ SAMPLES = {
     "leakage": "leakage-mean",
 }
 """One run of every game, that with the most charts."""
-ELSEWHERE = {("attribute", "repetitions"): "attribute-coins"}
+ELSEWHERE = {
+    ("attribute", "repetitions"): "attribute-coins",
+    ("membership", "ladder"): "membership-helpers",
+}
 """Sections of which another run draws more."""
 
 
@@ -82,6 +85,8 @@ def hostile(game: str, section: str = "") -> Result:
         row["feature"] = name
     if "balance" in found:
         found["balance"] = [{**found["balance"][0], "feature": name} for name in HOSTILE]
+    for rung in found.get("ladder", {}).get("rungs", ()):
+        rung["parameter"] = "epsilon"  # others are not drawn
     if "proxy" in found:
         found["proxy"]["log_loss"] = dict.fromkeys(HOSTILE, 0.5)
     found[HOSTILE[4]] = {HOSTILE[5]: [{HOSTILE[1]: HOSTILE[0]}]}

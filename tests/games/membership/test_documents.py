@@ -88,7 +88,7 @@ def test_a_text_becomes_features():
 def test_scores_of_tokens_make_a_table_of_texts():
     data = texts()
     data["perplexity"] = np.exp(np.asarray(data.pop("loss")))
-    result = divulge.membership(data, score="perplexity")
+    result = divulge.membership(data, score="perplexity", quick=True)
     assert result.diagnostics.text.recognised
     assert "was recognised as a text" in result.diagnostics.text.sentence
     alone = {k: v for k, v in data.items() if k != "text"}
@@ -98,12 +98,12 @@ def test_scores_of_tokens_make_a_table_of_texts():
 
 
 def test_a_text_among_the_features_is_not_folded_into_categories():
-    result = divulge.membership(texts(), features="text")
+    result = divulge.membership(texts(), features="text", quick=True)
     assert result.diagnostics.text.recognised
     assert lessons.TOKEN_WORDS  # short categories stay what they are
     short = {**texts(), "kind": np.where(np.arange(900) % 2, "a b", "c d")}
     short.pop("text")
-    assert divulge.membership(short, features="kind").diagnostics.text is None
+    assert divulge.membership(short, features="kind", quick=True).diagnostics.text is None
 
 
 def test_helpers_for_texts_need_a_public_model():
