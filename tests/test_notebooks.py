@@ -66,7 +66,6 @@ def test_they_are_committed_as_they_ran(book):
     assert "site-packages" not in book.read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_own_renderer")
 @pytest.mark.parametrize("book", pages.NOTEBOOKS, ids=lambda p: p.stem)
 def test_they_say_the_same_again(book, tmp_path, monkeypatch):
