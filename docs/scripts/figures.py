@@ -187,7 +187,7 @@ def lines(
                 "title": None,
                 "sort": None,
                 "scale": {"range": COLOURS},
-                "legend": {"orient": "top"},
+                "legend": {"orient": "top", "columnPadding": 30},
             },
             "strokeDash": {"field": "line", "title": None, "sort": None},
         },
