@@ -15,9 +15,9 @@ from label_tables import PARTS, read_idx
 from divulge.data import tables
 from divulge.errors import MissingExtra, require
 from divulge.generators.base import Training
-from divulge.generators.gan import AdversarialImages
+from divulge.generators.pixels import PixelByPixel
 from divulge.models.checkpoint import capture, restore
-from divulge.models.convolution import layers
+from divulge.models.convolution import layers, side_of
 from divulge.models.rehearsal import library
 from divulge.types import Array, Index
 from divulge.work.pieces import Pieces, digest
@@ -31,7 +31,9 @@ class Sizes:
     """How much of everything."""
 
     members: int = 8_000
-    epochs: tuple[int, int] = (4, 30)
+    side: int = 14
+    """28 as they are, 14 with the mean of every four pixels."""
+    epochs: tuple[int, int] = (4, 40)
     widths: tuple[int, int] = (8, 32)
     batch: int = 64
     rate: float = 1e-3
@@ -41,7 +43,8 @@ class Sizes:
     private_batch: int = 512
     private_rate: float = 2e-3
     private_width: int = 16
-    generator: int = 100
+    generator: int = 1_500
+    """Steps of its training."""
     helper: int = 8
     repeats: int = 5
     growing: tuple[int, ...] = (250, 500, 1_000, 2_000)
@@ -55,7 +58,7 @@ QUICK = Sizes(
     private_epochs=(4, 1),
     private_batch=256,
     private_width=8,
-    generator=30,
+    generator=200,
     helper=6,
     repeats=1,
     growing=(200,),
@@ -84,7 +87,11 @@ def load(folder: Path, sizes: Sizes, seed: int, pieces: Pieces) -> Run:
     """Three disjoint random parts of Fashion-MNIST."""
     names = [folder / f"{p}-ubyte" for p in PARTS]
     images, labels, more, more_labels = (read_idx(name) for name in names)
-    x = np.concatenate([images, more]).reshape(-1, images[0].size).astype(float)
+    x = np.concatenate([images, more]).astype(float)
+    require(sizes.side in (14, 28), f"The side must be 14 or 28. Found {sizes.side}.")
+    if sizes.side == 14:
+        x = np.rint(x.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)))
+    x = x.reshape(len(x), -1)
     y = np.concatenate([labels, more_labels]).astype(np.intp)
     count = sizes.members
     require(3 * count <= len(x), f"At most {len(x) // 3} members. Found {count}.")
@@ -98,18 +105,19 @@ def module_of(run: Run, width: int) -> Any:
     torch = library("torch", "torch")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.seed)
-        return layers(28, 10, width=width)
+        return layers(run.sizes.side, 10, width=width)
 
 
 def shown(torch: Any, images: Array) -> Any:
     """Images as a network sees them."""
-    return torch.from_numpy((images / 127.5 - 1.0).astype(np.float32).reshape(-1, 1, 28, 28))
+    side = side_of(images.shape[1])
+    return torch.from_numpy((images / 127.5 - 1.0).astype(np.float32).reshape(-1, 1, side, side))
 
 
 def losses_of(state: Mapping[str, Any], width: int, images: Array, labels: Index) -> Array:
     """Cross-entropy of every image at its label."""
     torch = library("torch", "torch")
-    network = layers(28, 10, width=width)
+    network = layers(side_of(images.shape[1]), 10, width=width)
     network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
     network.eval()
     loss, out = torch.nn.functional.cross_entropy, []
@@ -124,7 +132,7 @@ def losses_of(state: Mapping[str, Any], width: int, images: Array, labels: Index
 def accuracy(state: Mapping[str, Any], width: int, part: tuple[Array, Index]) -> float:
     """Share of images whose label is the likeliest; from the state of a network."""
     torch = library("torch", "torch")
-    network = layers(28, 10, width=width)
+    network = layers(side_of(part[0].shape[1]), 10, width=width)
     network.load_state_dict({k: torch.from_numpy(np.array(v)) for k, v in state.items()})
     with torch.inference_mode():
         said = network(shown(torch, part[0])).argmax(1).numpy()
@@ -202,10 +210,10 @@ def private(run: Run, epsilon: float, epochs: int) -> Mapping[str, Any]:
 
 
 def generate(run: Run, count: int) -> tuple[Array, Index]:
-    """Images of the adversarial generator, labelled by the labeler."""
+    """Images drawn pixel by pixel, labelled by the labeler."""
     taught = round(GENERATOR_SHARE * run.sizes.members)
     records = tables.read({"image": run.members[0][:taught], "label": run.members[1][:taught]})
-    maker = AdversarialImages("label", epochs=run.sizes.generator)
+    maker = PixelByPixel("label", steps=run.sizes.generator)
     inputs = {**maker.settings, "images": digest(*run.members), "taught": taught, "count": count}
 
     def tell(stage: str, done: int, total: int) -> None:

@@ -1,17 +1,18 @@
 """Images for PANORAMIA (002): Tables 1, 2, 3, 5, 7, 10 and Figures 5, 6, 8, 13 to 15, in small.
 
     python experiments/panoramia_images.py [--quick] [--members 8000] [--repeats 5] [--seed 0]
-                                           [--fashion DIR] [--out DIR] [--without-dp]
-                                           [--only-generator]
+                                           [--side 14] [--fashion DIR] [--out DIR]
+                                           [--without-dp] [--only-generator]
 
 Fashion-MNIST (``make fashion``) stands for CIFAR10 and CelebA, small convolutional networks for
-ResNet, WideResNet and ViT. Some images are the members that train every target; as many real
-non-members serve RM;RN and O(1). 35% of the members teach an adversarial generator
-(divulge.generators.gan) and the labeler that labels its images; the others are played against
-generated ones. Targets: two widths, each kept after few and after many epochs, and one width
-trained by DP-SGD (Opacus, extra ``dpsgd``). Helpers of the targets' architecture learn from
-generated images (as published) and from the generator's members. Baseline and attack are
-convolutional networks over the image with the losses beside them (``--attack image``).
+ResNet, WideResNet and ViT. Images are 14 x 14 (``--side 28``: as they are). Some are the members
+that train every target; as many real non-members serve RM;RN and O(1). 35% of the members teach a
+generator that draws pixel by pixel (divulge.generators.pixels) and the labeler that labels its
+images; the others are played against generated ones. Targets: two widths, each kept after few and
+after many epochs, and one width trained by DP-SGD (Opacus, extra ``dpsgd``). Helpers of the
+targets' architecture learn from generated images (as published) and from the generator's members.
+Baseline and attack are convolutional networks over the image with the losses beside them
+(``--attack image``).
 
 The tables are printed, and written to out/panoramia_images as Markdown. Every model is kept: a
 second run repeats nothing, and one that was stopped goes on.
@@ -194,14 +195,14 @@ def judged(run: Run, made: tuple[Array, Index], mixture: Callable[[], Any]) -> l
 
     A generator that knows one class only is read without error: so the classes are compared too.
     """
-    judge = ImageClassifier(784, epochs=8, shift=1, seed=run.seed)
+    judge = ImageClassifier(run.sizes.side**2, epochs=8, shift=1, seed=run.seed)
     judge.fit(*run.others)
     rows = []
     first = round(GENERATOR_SHARE * run.sizes.members)
     fresh = run.nonmembers[0][: len(run.members[0]) - first]
     for name, images, labels in (
         ("real non-members", *run.nonmembers),
-        ("adversarial network", *made),
+        ("pixel by pixel", *made),
         ("mixture", *mixture()),
     ):
         right = f"{np.mean(judge.predict(images) == labels):.3f}"
@@ -299,6 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--out", type=Path, default=Path("out/panoramia_images"))
     options.add_argument("--members", type=int, help="how many images train the targets")
     options.add_argument("--repeats", type=int, help="contests per row; 5: the paper's t-interval")
+    options.add_argument("--side", type=int, help="14 or 28 pixels")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--without-dp", action="store_true", help="leave DP-SGD (Opacus) out")
     options.add_argument("--only-generator", action="store_true", help="judge it, and stop")
@@ -306,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = options.parse_args(arguments)
     library("torch", "torch").set_num_threads(1)
     sizes = QUICK if args.quick else Sizes()
-    changed = {k: v for k in ("members", "repeats") if (v := getattr(args, k)) is not None}
+    changed = {k: v for k in ("members", "repeats", "side") if (v := getattr(args, k)) is not None}
     run = load(args.fashion, Sizes(**{**asdict(sizes), **changed}), args.seed,
                Pieces(args.out / "pieces"))  # fmt: skip
     text = run_all(run, args)

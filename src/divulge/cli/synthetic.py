@@ -60,7 +60,7 @@ def command(
         str,
         options.model(
             help=(
-                "Generator to train on a part of the members: trees, mst, mixture, gan or text. "
+                "Generator to train on a part of the members: trees, mst, mixture, pixels or text. "
                 "Default: trees, or text with --text."
             )
         ),

@@ -18,7 +18,7 @@ KINDS = {
     "trees": ("divulge.generators.trees", "SequentialTrees"),
     "mst": ("divulge.generators.mst", "SpanningTree"),
     "mixture": ("divulge.generators.images", "PixelMixture"),
-    "gan": ("divulge.generators.gan", "AdversarialImages"),
+    "pixels": ("divulge.generators.pixels", "PixelByPixel"),
     "text": ("divulge.generators.text", "TextGenerator"),
 }
 """Where the generator of each name lives; loaded when it is asked for."""
