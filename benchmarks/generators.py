@@ -11,7 +11,7 @@ rejects Binomial(r, sigma(c)) at 0.025 / 20 for some of 20 fixed recall levels b
 generator. CPU seconds include learning, generating and the filter. Set OMP_NUM_THREADS=1 where
 other work shares the cores.
 
-Small images: --data digits --rows 900 --generators trees mixture gan.
+Small images: --data digits --rows 900 --generators trees mixture pixels.
 arfpy is compared where it runs (numpy below 2.4) but is not part of divulge.
 """
 
@@ -116,9 +116,9 @@ CANDIDATES: dict[str, Callable[[], Any]] = {
     "mst, filtered 50%": lambda: by_name("mst", filter_share=0.5),
     "arf": Forests,
     "mixture": lambda: by_name("mixture", label="digit"),
-    "gan": lambda: by_name("gan", label="digit"),
+    "pixels": lambda: by_name("pixels", label="digit"),
 }
-TABLES = [name for name in CANDIDATES if name not in ("mixture", "gan")]
+TABLES = [name for name in CANDIDATES if name not in ("mixture", "pixels")]
 
 
 def load(name: str) -> Any:

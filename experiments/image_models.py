@@ -43,7 +43,7 @@ class Sizes:
     private_batch: int = 512
     private_rate: float = 2e-3
     private_width: int = 16
-    generator: int = 1_500
+    generator: int = 1_200
     """Steps of its training."""
     helper: int = 8
     repeats: int = 5

@@ -46,13 +46,13 @@ class PixelByPixel:
     """
 
     label: str | None = None
-    steps: int = 1_500
+    steps: int = 1_200
     batch: int = 64
     width: int = 32
     depth: int = 6
     levels: int = 48
-    sketch: int = 8
-    blur: float = 0.5
+    sketch: int = 16
+    blur: float = 0.35
     rate: float = 3e-3
     labeler: bool = True
 
