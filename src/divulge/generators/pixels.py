@@ -206,7 +206,8 @@ class Greys:
         """A value of the records for every level."""
         edges = np.append(np.searchsorted(self.sorted_values, self.starts), self.sorted_values.size)
         low, high = edges[codes], edges[codes + 1]
-        return self.sorted_values[low + (rng.random(codes.shape) * (high - low)).astype(np.intp)]
+        at = low + (rng.random(codes.shape) * (high - low)).astype(np.intp)
+        return np.asarray(self.sorted_values[at])
 
 
 @dataclass(frozen=True)
