@@ -156,14 +156,19 @@ def figure_6(run: Run, played: Played, loss: Array) -> list[tuple[str, ...]]:
     seen, (members, generated, _) = played.seen(loss, BOTH), played.rows()
     whole = contest.sizes(min(members.size, generated.size))[2]
     rows = []
+
+    def one(size: int, number: int) -> contest.Contest:
+        inputs = {"seen": seen.digest(), "size": size, "number": number, "seed": run.seed}
+
+        def play() -> dict[str, Any]:
+            rng = np.random.default_rng([run.seed, 6, number])
+            words = {"error": 0.025, "rng": rng, "attack": (IMAGE,), "most": (None, size)}
+            return contest.to_arrays(contest.play(seen, members, generated, **words))
+
+        return contest.from_arrays(run.pieces.arrays("growing", inputs, play))
+
     for size in (*(g for g in run.sizes.growing if g < whole), whole):
-        games = [
-            contest.play(
-                seen, members, generated, error=0.025, attack=(IMAGE,), most=(None, size),
-                rng=np.random.default_rng([run.seed, 6, k]),
-            )
-            for k in range(min(3, run.sizes.repeats))
-        ]  # fmt: skip
+        games = [one(size, k) for k in range(min(3, run.sizes.repeats))]
         found = measured(games)
         rows.append((f"{size:,}", *(spread(v) for v in found.values())))
     return rows
@@ -194,6 +199,8 @@ def judged(run: Run, made: tuple[Array, Index], mixture: Callable[[], Any]) -> l
     """How a classifier of other real images reads generated ones, and how often they are told.
 
     A generator that knows one class only is read without error: so the classes are compared too.
+    One that copies is found by how often an image is nearer to the images that taught it than to as
+    many others; fresh real images are so in half of the cases.
     """
     judge = ImageClassifier(run.sizes.side**2, epochs=8, shift=1, seed=run.seed)
     judge.fit(*run.others)
@@ -215,9 +222,19 @@ def judged(run: Run, made: tuple[Array, Index], mixture: Callable[[], Any]) -> l
         found = findings.measure(contest.play(seen, *rows_, **words), error=0.05, rule="grid")
         shares = [np.bincount(y, minlength=10) / len(y) for y in (labels, run.members[1])]
         away = f"{0.5 * np.abs(shares[0] - shares[1]).sum():.3f}"
-        rows.append((name, right, away, f"{floor_to(found.baseline.value, 2):.2f}"))
+        copied = np.mean(
+            nearest(rest, run.members[0][:first]) < nearest(rest, run.others[0][:first])
+        )
+        value = f"{floor_to(found.baseline.value, 2):.2f}"
+        rows.append((name, right, away, f"{copied:.3f}", value))
         run.say(" | ".join(rows[-1]))
     return rows
+
+
+def nearest(images: Array, others: Array) -> Array:
+    """The squared distance of every image to the nearest of the others."""
+    own, far = (images**2).sum(axis=1), (others**2).sum(axis=1)
+    return np.asarray((own[:, None] + far - 2.0 * images @ others.T).min(axis=1))
 
 
 def run_all(run: Run, args: Any) -> str:
@@ -229,7 +246,13 @@ def run_all(run: Run, args: Any) -> str:
     lessons, new = tuple(m[:taught] for m in made), tuple(m[taught:] for m in made)
     generator = table(
         "Generator",
-        ("images", "accuracy by a classifier", "classes, total variation", "c_lb, no helper"),
+        (
+            "images",
+            "accuracy by a classifier",
+            "classes, total variation",
+            "nearer to teachers",
+            "c_lb, no helper",
+        ),
         judged(run, new, lambda: mixture_of(run, len(new[0]))),
     )
     if args.only_generator:
