@@ -5,7 +5,7 @@ closer: c is about the real images that a generator misses, and likelihood punis
 them. It is a PixelCNN (van den Oord et al., 2016) over grey levels, so that an exact zero stays
 one. Two stacks of causal convolutions know the class, the place, and a *sketch* of the whole image:
 a few principal components and its roughness, blurred by noise. New images follow the sketch of a
-random record, blurred anew. A labeler, a classifier of the same records, labels what was made.
+random record, blurred anew. A labeler, a classifier of the same records, draws their labels.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class PixelByPixel:
 
     Pixels stand row by row and make a square. ``levels``: how many greys are told apart; values
     between two of them are drawn from the records. ``sketch``: principal components that are shown,
-    ``blur``: the noise on them, in standard deviations. ``labeler``: labels are those of a
-    classifier that learned from the same records, as published; without it, the class asked for.
+    ``blur``: the noise on them, in standard deviations. ``labeler``: labels are drawn by a
+    classifier that learned from the same records; without it, they are those of the sketches.
     """
 
     label: str | None = None
@@ -241,7 +241,13 @@ class Outline:
 
 
 def labels(images: Array, classes: Index, made: Array, rng: np.random.Generator) -> Index:
-    """The classes of new images by a classifier of the records (002, Appendix C.1)."""
+    """The classes of new images, drawn as likely as a classifier of the records takes them to be.
+
+    The likeliest class (002, Appendix C.1) is never a surprise, and real labels are: helpers that
+    learned a few of them would know generated images by their small losses.
+    """
     seed = int(rng.integers(2**31))
     teacher = ImageClassifier(images.shape[1], shift=1, seed=seed).fit(images, classes)
-    return np.asarray(teacher.predict(made), dtype=np.intp)
+    chance = teacher.predict_proba(made).cumsum(axis=1)
+    found = (chance < rng.random((len(made), 1))).sum(axis=1).clip(max=chance.shape[1] - 1)
+    return np.asarray(teacher.classes_[found], dtype=np.intp)
