@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,25 @@ def test_the_parts_are_disjoint_and_the_seed_decides(fashion, tmp_path):
     assert len(np.unique(rows, axis=0)) == 3 * TINY.members
     with pytest.raises(InputError, match="At most"):
         image_models.load(fashion, image_models.Sizes(members=5_000), 0, Pieces())
+
+
+def test_small_images_are_means_of_four_pixels(fashion):
+    small, large = (
+        image_models.load(fashion, replace(TINY, side=side), 3, Pieces()).members[0]
+        for side in (14, 28)
+    )
+    assert small.shape == (TINY.members, 196)
+    corners = large.reshape(-1, 28, 28)[:, :2, :2].mean(axis=(1, 2))
+    assert np.abs(small[:, 0] - corners).max() <= 0.5
+    with pytest.raises(InputError, match="14 or 28"):
+        image_models.load(fashion, replace(TINY, side=20), 3, Pieces())
+
+
+def test_copies_are_nearer_to_what_they_were_copied_from(rng):
+    taught, others, fresh = rng.normal(size=(3, 50, 64))
+    for images, least, most in ((fresh, 0.2, 0.8), (taught + 0.01, 1.0, 1.0)):
+        near, far = (panoramia_images.nearest(images, some) for some in (taught, others))
+        assert least <= np.mean(near < far) <= most
 
 
 def test_an_epoch_is_a_piece_and_losses_follow_the_weights(fashion, tmp_path):
