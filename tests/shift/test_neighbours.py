@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from divulge.shift.compiled_near import nearest_in_square
 from divulge.shift.neighbours import largest, near_slopes
 
 ROWS, GROUPS = 3000, 250
@@ -57,3 +58,14 @@ def test_equal_records_are_not_each_others_neighbours(rng):
     first = member[::2].repeat(2)
     left = 1.5 * first + rng.standard_normal(ROWS // 2).repeat(2)
     assert largest(near_slopes(x, None, member - 0.5, left, 0.25, rng), 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("asked", "known"), [(300, 500), (40, 3), (5, 1)])
+def test_the_grid_finds_the_nearest_ones_also_among_ties(asked, known):
+    rng = np.random.default_rng(known)
+    here, there = rng.random((asked, 2)), rng.random((known, 2))
+    there[: known // 3] = there[0]
+    most = min(3, known)
+    found = nearest_in_square(here, there, most)
+    away = ((here[:, None] - there[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found, np.argsort(away, axis=1, kind="stable")[:, :most])

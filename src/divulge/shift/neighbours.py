@@ -211,14 +211,13 @@ def _tied(columns: Array) -> Index:
 
 def _few_nearest(place: Array, shapes: Array, here: Index, there: Index) -> Array:
     """Mean shapes of the nearest records there, in one or two columns."""
-    from scipy.spatial import cKDTree
+    from divulge.shift.compiled_near import nearest_in_square
 
     most = min(_NEAREST_FEW, there.size)
     if place.shape[1] == 1:
         near = _nearest_on_line(place[here, 0], place[there, 0], most)
     else:
-        tree = cKDTree(place[there], balanced_tree=False, compact_nodes=False)
-        near = tree.query(place[here], k=most)[1].reshape(here.size, most)
+        near = nearest_in_square(place[here], place[there], most)
     own = shapes[there]
     total = own[near[:, 0]]
     for k in range(1, most):

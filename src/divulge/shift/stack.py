@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from divulge.shift.boosted import most_bins
 from divulge.shift.design import FIT_ROWS, Model, Rows, View, at_most, extended
 from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.levels import without_fold
@@ -161,6 +162,7 @@ def _boosted_classifier(view: View, outcome: Array, seed: int) -> Any:
         l2_regularization=5.0,
         early_stopping=False,
         random_state=seed,
+        max_bins=most_bins(view.bins),
     )
     return Sized(model).fit(view.bins, outcome)
 

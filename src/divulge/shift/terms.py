@@ -246,9 +246,10 @@ def _screen_triples(columns: Array, residual: Array, variance: Array) -> Index:
     width = columns.shape[1]
     bar = null_maximum(width * (width - 1) * (width - 2) / 6)
     found: list[tuple[float, int, int, int]] = []
+    short, weight = columns.astype(np.float32), residual.astype(np.float32)
     for a in range(width - 2):
-        rest, own = columns[:, a + 1 :], columns[:, a]
-        rough = np.abs((rest.T * (residual * own)) @ rest)
+        rest, own = short[:, a + 1 :], columns[:, a]
+        rough = np.abs((rest.T * (weight * short[:, a])) @ rest)
         rough = np.triu(rough / math.sqrt(max(float((own * own) @ variance), _TINY)), 1)
         for i, j in np.argwhere(rough > 0.8 * bar)[:200]:
             b, c = a + 1 + int(i), a + 1 + int(j)
