@@ -11,13 +11,15 @@ from divulge.cli import options, output
 
 EXAMPLE = (
     "divulge check result.json --claim epsilon=8,delta=1e-5",
-    "divulge check result.json --claim epsilon=1",
+    "divulge check result.json --claim epsilon=1,neighbours=added",
 )
+
+HELP = "epsilon=8,delta=1e-5 or mu=1; neighbours=added or replaced, if the claim says so."
 
 
 def command(
     result: Annotated[Path, typer.Argument(help="A result written with --out.")],
-    claim: Annotated[str, options.statistics(help="epsilon=8,delta=1e-5 or mu=1.")],
+    claim: Annotated[str, options.statistics(help=HELP)],
 ) -> None:
     """Test a privacy claim against a result.
 

@@ -16,6 +16,7 @@ from divulge.errors import InputError
 from divulge.work import plugins
 
 GROUP = "divulge.games"
+NEIGHBOURS = ("added", "replaced")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Game:
     """Its command, a function or a group of commands for typer."""
     presentation: str = ""
     """How the report and the terminal show it."""
+    neighbours: str = ""
+    """Its epsilon is of a record "added" (or left out), or "replaced" by another; empty: unsaid."""
 
     def load(self, part: str) -> Any:
         """The function, the command or the presentation; None where there is none."""
@@ -45,23 +48,24 @@ class Game:
             ) from error
 
 
-def _built_in(name: str, function: str = "", command: str = "command") -> Game:
+def _built_in(name: str, neighbours: str, function: str = "", command: str = "command") -> Game:
     return Game(
         name,
         f"divulge.games.{name}:{function or name}",
         f"divulge.cli.{name}:{command}",
         f"divulge.report.{name}:PRESENTATION",
+        neighbours,
     )
 
 
 BUILT_IN = (
-    _built_in("membership"),
-    _built_in("attribute"),
-    _built_in("synthetic"),
-    _built_in("retraining"),
-    _built_in("leakage"),
-    _built_in("canaries", "audit", "app"),
-    _built_in("lineup"),
+    _built_in("membership", "replaced"),
+    _built_in("attribute", "replaced"),
+    _built_in("synthetic", "replaced"),
+    _built_in("retraining", "added"),
+    _built_in("leakage", ""),
+    _built_in("canaries", "added", "audit", "app"),
+    _built_in("lineup", "replaced"),
 )
 BY_NAME = {game.name: game for game in BUILT_IN}
 
@@ -85,6 +89,12 @@ def games() -> tuple[Game, ...]:
 def find(name: str) -> Game | None:
     """The game of that name, or None; other packages are asked last."""
     return BY_NAME.get(name) or next((game for game in games() if game.name == name), None)
+
+
+def neighbours(name: str) -> str:
+    """Whether a game is about a record added or replaced; empty if it does not say so."""
+    game = find(name)
+    return "" if game is None else game.neighbours
 
 
 def presentation(name: str) -> Any:
