@@ -120,7 +120,8 @@ def test_an_added_record_says_nothing_about_a_replaced_one():
 
 def test_a_refutation_that_depends_on_the_neighbours_says_so():
     close, far = check(LEAK, "epsilon=2"), check(LEAK, "epsilon=1")
-    assert close.refuted and far.refuted
+    assert close.refuted
+    assert far.refuted
     assert "neighbours=added" in close.sentence
     assert "neighbours" not in far.sentence
     assert "neighbours" not in check(of("canaries", *LEAK.bounds), "epsilon=2").sentence

@@ -160,7 +160,8 @@ def check(result: Result, claim: Claim | str) -> Judgement:
     usable = [(b, limit) for b, limit in pairs if limit is not None]
     if not usable:
         have = ", ".join(_parameter(b) for b in result.headline())
-        needed = f"delta {rounded_up(held.delta)} or more" if held.delta > claim.delta else "that delta"
+        larger = held.delta > claim.delta
+        needed = f"delta {rounded_up(held.delta)} or more" if larger else "that delta"
         return _incomparable(
             f"the result has headline bounds on {have or 'nothing'}, none of which applies to "
             f"{claim}. Audit again with {needed}."
