@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fast lint docs figures notebooks screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence release mutations hooks benchmarks experiments fashion text peers clean
+.PHONY: demo test fast lint docs figures notebooks screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence reprint release mutations hooks benchmarks experiments fashion text peers clean
 
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
@@ -125,9 +125,14 @@ MINUTES ?= 60
 evidence: $(VENV)/.developing
 	$(BIN)/divulge selftest --into docs/evidence --minutes $(MINUTES) --n-jobs -1 --page docs/evidence/selftest.md
 
-# Nothing is released on a ledger that is stale, or short of games, or on an installation that fails.
+# Tables of docs/evidence printed again by the code of today, of one PAGE or of all; only what is stale.
+reprint: $(VENV)/.developing
+	$(BIN)/python docs/scripts/reprint.py --stale $(PAGE)
+
+# Nothing is released on a ledger or a table that is stale, or short of games, or on an installation that fails.
 release: check-install
 	$(BIN)/divulge selftest --show docs/evidence --complete
+	$(BIN)/python docs/scripts/reprint.py --list
 
 # Errors put into the code on purpose, in memory: which of them does the self-test convict?
 mutations: $(VENV)/.developing

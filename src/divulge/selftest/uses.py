@@ -48,11 +48,12 @@ class Module:
 def digest(case: Case | Check) -> str:
     """The SHA-256 of the code that a row can reach, shortened."""
     what = case.play if isinstance(case, Case) else case.compute
-    return _digest(frozenset(_homes(what)) | {START})
+    return digest_of(frozenset(_homes(what)) | {START})
 
 
 @cache
-def _digest(starts: frozenset[Symbol]) -> str:
+def digest_of(starts: frozenset[Symbol]) -> str:
+    """The same of the code that some definitions can reach."""
     found = hashlib.sha256()
     for module, name in sorted(reached(starts)):
         found.update(f"{module} {name} {_hashed(module, name)}\n".encode())

@@ -1,0 +1,112 @@
+"""Tables of docs/evidence that name their command hold what it printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+
+import pages
+import pytest
+
+SPEC = importlib.util.spec_from_file_location("reprint", pages.ROOT / "docs/scripts/reprint.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+reprint = importlib.util.module_from_spec(SPEC)
+sys.modules["reprint"] = reprint
+SPEC.loader.exec_module(reprint)
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?%?")
+
+
+def numbers(text: str) -> list[str]:
+    """Numbers as they are written, without the commas of thousands, stars and a plus sign."""
+    return [n.replace(",", "").lstrip("+") for n in NUMBER.findall(text.replace("*", " "))]
+
+
+def tables(text: str) -> list[tuple[str, str]]:
+    """Each command of a page, and the rows of the table (or the block of code) that follows it."""
+    found = []
+    for mark in reprint.MARK.finditer(text):
+        lines = text[mark.end() :].lstrip("\n").splitlines()
+        if lines and lines[0].startswith("```"):
+            end = lines.index("```", 1)
+            found.append((mark[1], "\n".join(lines[1:end])))
+            continue
+        rows = []
+        for line in lines:
+            if not line.startswith("|"):
+                break
+            rows.append(line)
+        found.append((mark[1], "\n".join(rows)))
+    return found
+
+
+def strangers(table: str, printed: str) -> list[str]:
+    known = set(numbers(printed))
+    return [n for n in numbers(table) if n not in known]
+
+
+PAGES = [p for p in sorted(reprint.EVIDENCE.glob("*.md")) if reprint.MARK.search(p.read_text())]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_a_page_holds_what_was_printed(page):
+    for command, table in tables(page.read_text()):
+        kept = reprint.Printed(command)
+        assert kept.path.is_file(), f"{command} was never printed: python docs/scripts/reprint.py"
+        assert table, f"no table follows the mark of {command} in {page.name}"
+        assert not strangers(table, kept.path.read_text()), f"{page.name}, {command}"
+
+
+def test_nothing_is_kept_that_no_page_names():
+    named = {each.path for each in reprint.commands([])}
+    assert set(reprint.KEPT.glob("*")) == named
+
+
+def test_every_command_names_a_script_and_stale_ones_are_told(capsys):
+    found = reprint.commands([])
+    assert found
+    for each in found:
+        assert each.script.is_file()
+        assert each.standing() != "never printed"
+    with capsys.disabled():
+        stale = [each.command for each in found if each.standing() == "stale"]
+        if stale:
+            print(f"\n{len(stale)} printed tables are stale: `make reprint` prints them anew.")
+
+
+def test_a_number_that_was_not_printed_is_seen():
+    printed = "│ a │ 0.330 │ 1,200 │ -2.5% │"
+    assert strangers("| a | **0.330** | 1200 | -2.5% |", printed) == []
+    assert strangers("| a | 0.331 |", printed) == ["0.331"]
+    assert strangers("| a | 2.5% | 33 |", printed) == ["2.5%", "33"]
+
+
+def test_a_change_of_what_a_script_reaches_makes_it_stale(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    beside, script = tmp_path / "beside.py", tmp_path / "shown.py"
+    beside.write_text("VALUE = 0.25\n")
+    script.write_text("import beside\nprint(f'{beside.VALUE:.3f}')\n")
+    each = reprint.Printed("python shown.py --never read")
+    assert each.standing() == "never printed"
+    each.print_again()
+    kept = each.path.read_text()
+    assert kept.startswith("# python shown.py --never read\n# code: ")
+    assert kept.endswith("\n0.250\n")
+    assert each.standing() == "holds"
+    script.write_text("import beside  # a comment is no code\nprint(f'{beside.VALUE:.3f}')\n")
+    assert each.standing() == "holds"
+    beside.write_text("VALUE = 0.5\n")
+    assert each.standing() == "stale"
+
+
+def test_a_command_that_fails_leaves_what_there_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "fails.py").write_text("print(1)\nraise SystemExit(2)\n")
+    each = reprint.Printed("python fails.py")
+    with pytest.raises(subprocess.CalledProcessError):
+        each.print_again()
+    assert not each.path.exists()
