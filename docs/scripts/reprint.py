@@ -1,4 +1,4 @@
-"""Print the tables of docs/evidence again, and keep what was printed: ``make reprint PAGE=leakage``.
+"""Print the tables of docs/evidence again and keep what was printed: ``make reprint``.
 
     python docs/scripts/reprint.py [PAGE ...] [--stale] [--list]
 
@@ -136,6 +136,7 @@ def commands(pages: list[str]) -> list[Printed]:
 
 
 def main() -> None:
+    """Print those of the pages named again, or of all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--stale", action="store_true", help="Only what is stale or missing.")
