@@ -48,7 +48,7 @@ def check(line: str, *, whole: bool = True) -> None:
     elif first == "python" and words and words[0].endswith(".py"):
         _script(words)
     elif first == "make":
-        unknown = {w for w in words if not w.startswith("-")} - targets()
+        unknown = {w for w in words if not re.match(r"-|[A-Z]+=", w)} - targets()
         assert not unknown, f"make has no target {unknown}"
     elif first == "pip":
         for given in re.findall(r"\[([\w,]+)\]", " ".join(words)):
