@@ -198,6 +198,8 @@ def run_all(run: Run, path: Path, epochs: Sequence[int], options: Options) -> li
             result = audit(arm, tables.read(table), third, public, options)
             rows.append({"epochs": number, "arm": arm, **found(result)})
             run.say(f"{rows[-1]}")
+            if result.verdict.status == "cannot conclude":
+                run.say(" ".join([result.verdict.sentence, *result.verdict.reasons]))
     return rows
 
 

@@ -36,10 +36,13 @@ def test_dates_without_a_time_have_no_hour():
     assert [what for what, _ in meanings.of_time(days)] == ["weekday", "month"]
 
 
-def test_whole_numbers_with_many_values_have_a_last_digit_and_a_place_in_a_week():
+def test_whole_numbers_with_many_values_have_last_digits_zeros_and_a_place_in_a_week():
     numbers = np.arange(1000.0, 2000.0)
     found = meanings.of_numbers(numbers)
     assert np.array_equal(read(found, "last digit"), numbers % 10)
+    assert np.array_equal(read(found, "last two digits"), numbers % 100)
+    zeros = read(found, "zeros at the end")
+    assert zeros[[0, 1, 10, 100]].tolist() == [3, 0, 1, 2]
     assert np.unique(read(found, "place in a week")).size == 7
     assert meanings.of_numbers(numbers[:150]) == ()
     assert meanings.of_numbers(numbers + 0.5) == ()
@@ -91,3 +94,13 @@ def test_codes_as_text_have_a_beginning_and_a_last_character(rng):
     assert np.unique(beginning).size <= 600 // meanings.OF_A_LEVEL
     assert all(np.unique(area[beginning == k]).size == 1 for k in np.unique(beginning))
     assert np.unique(read(found, "last character")).size == 10
+
+
+def test_a_missing_number_is_a_level_of_its_own():
+    amount = np.where(np.arange(900) % 9 == 0, np.nan, np.arange(900.0))
+    found = encode(tables.read({"amount": amount}), ["amount"])
+    place = found.categories.index("amount, last digit")
+    assert found.levels is not None
+    codes = found.levels[:, place]
+    assert np.unique(codes[::9]).tolist() == [10]
+    assert codes[1:9].tolist() == list(range(1, 9))

@@ -142,12 +142,17 @@ def _date(seconds: Array, name: str, where: str) -> _Encoded:
     """A number, and what a calendar says of it; a missing date is in no week."""
     known = ~np.isnan(seconds)
     found = meanings.of_time(seconds[known])
+    return replace(_number(seconds, name, where), meanings=_among(found, known))
+
+
+def _among(found: Meanings, known: npt.NDArray[np.bool_]) -> Meanings:
+    """What is read off known values, with one more level for the missing ones."""
     codes = []
     for what, own in found:
-        every = np.full(seconds.size, own.max() + 1, dtype=np.int32)
+        every = np.full(known.size, own.max() + 1, dtype=np.int32)
         every[known] = own
         codes.append((what, every))
-    return replace(_number(seconds, name, where), meanings=tuple(codes))
+    return tuple(codes)
 
 
 def _number(values: Array, name: str, where: str) -> _Encoded:
@@ -161,7 +166,8 @@ def _number(values: Array, name: str, where: str) -> _Encoded:
     if not missing.any():
         return _Encoded(values[:, None], [name], meanings=meanings.of_numbers(values))
     filled = np.where(missing, values[~missing].mean(), values)
-    return _Encoded(np.column_stack([filled, missing]), [name, f"{name} is missing"])
+    read = _among(meanings.of_numbers(values[~missing]), ~missing)
+    return _Encoded(np.column_stack([filled, missing]), [name, f"{name} is missing"], meanings=read)
 
 
 def _category(values: list[object], name: str) -> _Encoded:

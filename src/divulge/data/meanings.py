@@ -1,10 +1,10 @@
-"""What a value means beyond its size: a weekday, an hour, a last digit, the beginning of a code.
+"""What a value means beyond its size: a weekday, an hour, a last digit, how round it is, a code.
 
 Learners of smooth functions and of boxes do not find the hour of day in a time stamp of ten years,
-the weekday in a day number, the channel in the last digit of an account, or the area in a postcode
-of which every one is rare. What members and non-members differ in is often just that. So these
-become categories of their own, functions of the column alone, which reach the nuisance models as
-the levels of any other category do (``shift/levels.py``).
+the weekday in a day number, the channel in the last digit of an account, who rounded an income, or
+the area in a postcode of which every one is rare. What members and non-members differ in is often
+just that. So these become categories of their own, functions of the column alone, which reach the
+nuisance models as the levels of any other category do (``shift/levels.py``).
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ DAY, WEEK = 86_400.0, 604_800.0
 OF_A_LEVEL = 30
 """Rows that a beginning of words has on average, at least."""
 ENDINGS = 36
+MOST_ZEROS = 6
 _LONGEST = 8
 _LEAST_LETTERS = 4
 
 
 def of_numbers(values: Array) -> Meanings:
-    """Of a column of numbers without missing ones: a calendar's, or a code's last digits."""
+    """Of numbers, none missing: a calendar's, or a code's last digits and how round it is."""
     whole = bool(np.all(values == np.rint(values)))
     size = float(np.abs(values).max(initial=0.0))
     unit = next((u for u in UNITS if EARLIEST * u <= size <= LATEST * u), None)
@@ -98,10 +99,21 @@ def seconds_of(words: Sequence[str | None]) -> Array | None:
 
 
 def _digits(values: Array) -> Meanings:
-    """The last digit, and the place in a week if the numbers count days."""
+    """The last digits, the zeros at the end, and the place in a week if the numbers count days.
+
+    One digit alone would tell most of who rounded, and hide the rest from every other guard.
+    """
     if np.unique(values).size <= MANY:
         return ()
-    return _several([("last digit", np.abs(values) % 10), ("place in a week", values % 7)])
+    zeros = sum((values % 10.0**k == 0).astype(np.int64) for k in range(1, MOST_ZEROS + 1))
+    return _several(
+        [
+            ("last digit", np.abs(values) % 10),
+            ("last two digits", np.abs(values) % 100),
+            ("zeros at the end", np.asarray(zeros)),
+            ("place in a week", values % 7),
+        ]
+    )
 
 
 def _several(found: Sequence[tuple[str, npt.NDArray[np.generic]]]) -> Meanings:

@@ -2,12 +2,13 @@
 
 Nothing leaks: the score depends on the columns and on noise. Of ``CODED`` the encoder reads the
 meaning off (``data/meanings.py``). Of ``HIDDEN`` nobody does: whether two categories agree, a slope
-of every hospital, a total that does not add up, two angles among many columns. There an audit
-without a comparable control claims falsely, and must not call it robust.
+of every hospital, a total that does not add up, two angles among many columns, dozens. There an
+audit without a comparable control claims falsely, and must not call it robust.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -19,6 +20,9 @@ from divulge.types import Array
 
 YEARS, DAYS = 10, 3652
 FIRST = date(2012, 1, 1)
+
+Draw = Callable[[int, np.random.Generator], tuple[dict[str, Any], Array]]
+"""Columns, and what members and scores have in common."""
 
 
 def _of(draw: Any, *, more: int = 5, unbalanced: float = 0.0) -> Sampler:
@@ -72,6 +76,19 @@ def _weekdays(rows: int, rng: np.random.Generator) -> tuple[dict[str, Any], Arra
     return {"day": day.astype(float)}, np.where(day % 7 >= 5, 1.2, -0.7)
 
 
+def _multiples(of: float, missing: float = 0.0) -> Draw:
+    """Amounts of which half are rounded to a multiple; who has one is told by the amount."""
+
+    def draw(rows: int, rng: np.random.Generator) -> tuple[dict[str, Any], Array]:
+        amount = np.rint(np.exp(rng.normal(8.0, 0.8, rows)))
+        amount = np.where(rng.random(rows) < 0.5, of * np.maximum(np.rint(amount / of), 1), amount)
+        unknown = rng.random(rows) < missing
+        hidden = np.where(unknown, 0.0, np.where(amount % of == 0, 1.0, -1.0))
+        return {"amount": np.where(unknown, np.nan, amount)}, hidden
+
+    return draw
+
+
 def _towns(rows: int, rng: np.random.Generator) -> tuple[dict[str, Any], Array]:
     one = rng.integers(0, 300, rows)
     two = np.where(rng.random(rows) < 0.5, one, rng.integers(0, 300, rows))
@@ -105,6 +122,8 @@ CODED: dict[str, Sampler] = {
     "last digit of an account": _of(_accounts),
     "area in postcodes": _of(_postcodes),
     "weekday among 70 columns": _of(_weekdays, more=70),
+    "amounts in quarters of a hundred": _of(_multiples(25.0)),
+    "the same in hundreds, some missing": _of(_multiples(100.0, missing=0.2)),
 }
 """What the encoder reads off."""
 HIDDEN: dict[str, Sampler] = {
@@ -112,5 +131,6 @@ HIDDEN: dict[str, Sampler] = {
     "a slope of every hospital": _of(_slopes),
     "a total that does not add up": _of(_books),
     "two angles among 30 columns": _of(_angles, more=30),
+    "amounts in dozens": _of(_multiples(12.0)),
 }
 """What nothing here sees."""

@@ -6,9 +6,10 @@ membership surprise of a record goes with the score surprises of *other* records
 models missed the same function of x. Near are the nearest records in standardised columns, those in
 the same leaf of trees grown on one half, and those with the same level of a category; and, since
 distance in many columns hides what one or two of them tell, the nearest in the ranks of single
-columns (codes and dates kept as numbers, rounded numbers), of pairs of columns (places), and of the
-difference of two columns that go together (the length of a stay). The others' surprises always come
-from the other half, so that no record is compared with itself.
+columns (codes and dates kept as numbers), those with the same number in one (rounded numbers), the
+nearest in pairs of columns (places), and in the difference of two columns that go together (the
+length of a stay). The others' surprises always come from the other half, so that no record is
+compared with itself.
 
 The score enters by its mean, its square and its two tails, each less what a leak alone explains of
 it, and in units of its standard deviation. Given right log-odds every such covariance has mean
@@ -38,6 +39,8 @@ MOST_SINGLE, MOST_PAIRED = 200, 16
 MANY = 3
 """So many of them beyond the plain margin are no chance: together they are charged."""
 _FEW_VALUES = 8
+_REPEATED = 0.1
+"""Share of the records that have their number in common with others, for it to be looked at."""
 _NEAREST_FEW = 3
 _LINKED = 0.8
 _TREES = 12
@@ -93,10 +96,14 @@ def near_slopes(
     for there, here in (halves, halves[::-1]):
         for name, near in _neighbourhoods(columns, levels, shapes, membership, here, there, rng):
             found.setdefault(name, np.zeros(shapes.shape))[here] = near
-    few = few_columns(columns)
+    few, equal = few_columns(columns), _repeated(columns)
     categories = 0 if levels is None else levels.shape[1]
-    tried = {name: len(few) for name in few}
+    tried = dict.fromkeys((*few, *equal), len(few) + len(equal))
     tried |= {_level(j): categories for j in range(categories)}
+    for name, value in equal.items():
+        found[name] = np.zeros(shapes.shape)
+        for there, here in (halves, halves[::-1]):
+            found[name][here] = _same_level(value, shapes, here, there)
     for name, place in few.items():
         found[name] = np.zeros(shapes.shape)
         for there, here in (halves, halves[::-1]):
@@ -203,6 +210,16 @@ def few_columns(columns: Array) -> dict[str, Array]:
     return out
 
 
+def _repeated(columns: Array) -> dict[str, Index]:
+    """The numbers of single columns, as levels, where many records have theirs in common."""
+    out = {}
+    for j, value in enumerate(_tied(columns).T[:MOST_SINGLE]):
+        common = np.bincount(value)[value] > 1
+        if value.max() >= _FEW_VALUES and common.mean() >= _REPEATED:
+            out[f"same number in column {j + 1}"] = value
+    return out
+
+
 def _tied(columns: Array) -> Index:
     """The place of every value among the different ones of its column."""
     places = [np.unique(column, return_inverse=True)[1].ravel() for column in columns.T]
@@ -236,7 +253,7 @@ def _nearest_on_line(asked: Array, known: Array, most: int) -> Index:
     return np.asarray(order[np.take_along_axis(first, best, axis=1)])
 
 
-def _same_level(codes: Codes, shapes: Array, here: Index, there: Index) -> Array:
+def _same_level(codes: Codes | Index, shapes: Array, here: Index, there: Index) -> Array:
     count = int(codes.max(initial=0)) + 1
     size = np.maximum(np.bincount(codes[there], minlength=count), 1).astype(float)
     means = [np.bincount(codes[there], s, count) / size for s in shapes[there].T]
