@@ -1,12 +1,31 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 # Many small fits: threads only get in each other's way. Set before numpy is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side, files of few tests come first: those are the long ones.
+
+    Every process begins with its own part of the list and takes from the end of another's when it
+    has none left: short tests there leave nobody waiting, and keep a file in one process.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if processes == 1:
+        return
+    tests = Counter(item.path for item in items)
+    load, part = [0] * processes, {}
+    for path, number in tests.most_common():
+        part[path] = load.index(min(load))
+        load[part[path]] += number
+    items.sort(key=lambda item: (part[item.path], tests[item.path], item.path))
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from divulge.report.trend import print_trend
 from divulge.result import Result
 
 
+@cache
 def audited(mu: float, seed: int, rows: int = 2000) -> Result:
     rng = np.random.default_rng(seed)
     member = np.arange(rows) % 2 == 0

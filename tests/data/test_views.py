@@ -49,8 +49,15 @@ def plain():
     return divulge.membership(PLAIN, score="loss", features="x", quick=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("pandas", "parquet"),
+        *(pytest.param(f, marks=pytest.mark.slow) for f in ("arrow", "polars")),
+    ],
+)
 def test_the_same_audit_under_other_names(form, plain, tmp_path):
+    """In memory and on disk; that every form is read alike is the test above."""
     given = FORMS[form](tmp_path)
     renamed = {"train": "member", "emb[1]": "loss"}
     named = divulge.membership(given, rename=renamed, features="x", quick=True)

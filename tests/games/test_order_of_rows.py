@@ -254,14 +254,10 @@ def test_names_and_order_of_columns_do_not_matter():
     names = ["x_0", "x_1", "x_2", "gap", "kind", "town"]
     renamed = {name: f"column {7 * k % 6}" for k, name in enumerate(names)}
     given = told(membership(table, score="loss", features=names))
-    turned = told(membership(table[table.columns[::-1]], score="loss", features=names[::-1]))
-    other = told(
-        membership(table.rename(columns=renamed), score="loss", features=list(renamed.values()))
+    turned = table[table.columns[::-1]].rename(columns=renamed)
+    other = json.dumps(
+        told(membership(turned, score="loss", features=list(renamed.values())[::-1]))
     )
-    assert given == turned
-    for found in (given, other):
-        for named in ("balance", "left_out", "folded"):
-            found["diagnostics"].pop(named, None)
-        found["verdict"].pop("reasons")
-        found["diagnostics"].pop("robustness", None)
-    assert given == other
+    for name, shown in renamed.items():
+        other = other.replace(shown, name)
+    assert given == json.loads(other)

@@ -16,13 +16,13 @@ X = RNG.normal(size=(1200, 5))
 Y = np.where(X[:, 0] + RNG.normal(size=1200) > 0.0, "yes", "no")
 
 
-def audited(mu: float) -> divulge.Result:
+@pytest.fixture(scope="module")
+def leaky() -> divulge.Result:
     member = np.arange(2000) % 2 == 0
-    return divulge.membership({"member": member, "loss": RNG.normal(size=2000) - mu * member})
+    return divulge.membership({"member": member, "loss": RNG.normal(size=2000) - 2.0 * member})
 
 
-def test_a_claim_as_an_assertion(assert_privacy, tmp_path):
-    leaky = audited(2.0)
+def test_a_claim_as_an_assertion(assert_privacy, leaky, tmp_path):
     assert_privacy(leaky, epsilon=50.0)
     with pytest.raises(AssertionError, match="Refuted"):
         assert_privacy(leaky, epsilon=0.5, delta=0.0)
@@ -65,9 +65,9 @@ def test_records_from_elsewhere_are_refused():
         PrivacyScorer(X, Y).audit(model, X + 1.0)
 
 
-def test_a_result_reports_draws_and_tabulates(tmp_path):
+def test_a_result_reports_draws_and_tabulates(leaky, tmp_path):
     pytest.importorskip("altair")
-    result = audited(2.0)
+    result = leaky
     result.report(tmp_path / "r.html", claim="epsilon=8")
     assert "What it means" in (tmp_path / "r.html").read_text()
     assert result.plot().to_dict()
@@ -78,8 +78,8 @@ def test_a_result_reports_draws_and_tabulates(tmp_path):
     assert len(frame) == len(result.bounds)
 
 
-def test_a_section_for_a_model_card():
-    card = audited(2.0).card()
+def test_a_section_for_a_model_card(leaky):
+    card = leaky.card()
     assert card.startswith("## Privacy: leak")
     assert "| epsilon at delta 0 |" in card
     open_ = divulge.membership({"member": [0, 1] * 300, "loss": np.zeros(600)}).verdict

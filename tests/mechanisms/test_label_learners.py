@@ -47,7 +47,7 @@ def data(rng, n=300, classes=3):
     "learner",
     [
         LogisticRegression(),
-        RandomForestClassifier(5),
+        RandomForestClassifier(2),
         KNeighborsClassifier(),
         make_pipeline(StandardScaler(), GaussianNB()),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import pytest
 from errors_elsewhere import ELSEWHERE
@@ -17,9 +18,15 @@ MUTATIONS = IN_BOUNDS + ELSEWHERE
 MISSED_AT_MOST = 2
 
 
+@cache
+def rows(*, quick: bool) -> tuple[selftest.Case | selftest.Check, ...]:
+    """The rows of either form, made before any error is."""
+    return tuple(selftest.cases(quick=quick))
+
+
 def rows_of(mutation: Mutation) -> list[selftest.Case | selftest.Check]:
     """The rows that the error affects, of the quick form where they are in it."""
-    chosen = selftest.cases(quick=mutation.quick)
+    chosen = rows(quick=mutation.quick)
     found = [c for c in chosen if any(part in c.label for part in mutation.sees)]
     assert found, mutation.name
     return found
@@ -27,10 +34,10 @@ def rows_of(mutation: Mutation) -> list[selftest.Case | selftest.Check]:
 
 def convicted(mutation: Mutation, *, exact_only: bool = False) -> list[str]:
     """The rows that fail while the error is there, at the level of the whole quick form."""
-    rows = rows_of(mutation)
-    among = len(selftest.cases(quick=True))
-    checks = [c for c in rows if isinstance(c, Check)]
-    games = [c for c in rows if not isinstance(c, Check)]
+    affected = rows_of(mutation)
+    among = len(rows(quick=True))
+    checks = [c for c in affected if isinstance(c, Check)]
+    games = [c for c in affected if not isinstance(c, Check)]
     with applied(mutation), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for part in (checks, [] if exact_only else games):

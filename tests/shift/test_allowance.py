@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,7 +24,13 @@ from divulge.shift.terms import describe
 ROWS = 3000
 
 
-def nuisances(seed=1, rows=ROWS, shift=0.0, claimed=None, missed=0.0, columns=10):
+def nuisances(**options):
+    """What was fitted once, and chance as it stood then."""
+    return deepcopy(fitted(**options))
+
+
+@cache
+def fitted(seed=1, rows=ROWS, shift=0.0, claimed=None, missed=0.0, columns=10):
     """Membership and score share ``missed`` times a function of x that both models missed."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((rows, columns))
@@ -89,22 +97,24 @@ def test_the_simulated_world_has_the_errors_of_the_fit():
     assert 0.0 < well.prognostic_error < badly.prognostic_error
 
 
-def test_what_the_blind_baseline_proved_is_deducted_too():
+def allowed(bets=1000, c_lb=0.0):
     n, _ = nuisances(rows=800)
-    plain, blind = (
-        estimate_allowance(n, bets=1000, c_lb=c, rng=np.random.default_rng(1)) for c in (0.0, 0.5)
-    )
+    return estimate_allowance(n, bets=bets, c_lb=c_lb, rng=np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return allowed()
+
+
+def test_what_the_blind_baseline_proved_is_deducted_too(plain):
+    blind = allowed(c_lb=0.5)
     assert blind.epsilon == pytest.approx(plain.epsilon + 0.5)
     assert blind.mu == pytest.approx(plain.mu + 0.6239, abs=1e-4)  # 2 Phi^-1(sigma(0.5))
 
 
-def test_more_bets_reach_further():
-    n, _ = nuisances(rows=800)
-    few, many = (
-        estimate_allowance(n, bets=b, c_lb=0.0, rng=np.random.default_rng(1)).epsilon
-        for b in (1000, 1_000_000)
-    )
-    assert many > 1.5 * few
+def test_more_bets_reach_further(plain):
+    assert allowed(bets=1_000_000).epsilon > 1.5 * plain.epsilon
 
 
 def test_too_few_trials_are_said():

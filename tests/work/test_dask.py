@@ -33,7 +33,7 @@ def cluster():
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"}),
         LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
     ):
         yield made

@@ -22,9 +22,6 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    for _ in range(2):
-        made.add_node(num_cpus=1)
-    made.wait_for_nodes()
     yield made
     made.shutdown()
 
@@ -35,22 +32,32 @@ def engine(cluster):
 
 
 @pytest.fixture(scope="module")
+def nodes(cluster):
+    """Two nodes more, for what needs several; each takes seconds to start."""
+    for _ in range(2):
+        cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    return cluster
+
+
+@pytest.fixture(scope="module")
 def expected():
     return list(SERIAL.run(sums(), range(40)))
 
 
 @pytest.mark.slow
-def test_a_killed_worker_and_a_killed_node_change_nothing(engine, cluster, expected, tmp_path):
+def test_a_killed_worker_and_a_killed_node_change_nothing(engine, nodes, expected, tmp_path):
     found = []
     for result in engine.run(deadly(tmp_path, 5), range(40)):
         found.append(result)
         if len(found) == 12:
-            cluster.remove_node(sorted(cluster.worker_nodes, key=str)[0], allow_graceful=False)
+            nodes.remove_node(sorted(nodes.worker_nodes, key=str)[0], allow_graceful=False)
     assert same(found, expected)
     assert (tmp_path / "died-0").exists()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nodes")
 def test_a_task_that_always_kills_is_given_up(engine, tmp_path):
     with pytest.raises(WorkersLost, match="4 times"):
         list(engine.run(deadly(tmp_path, 1, times=99), range(3)))
@@ -68,6 +75,7 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nodes")
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
     there = audited(tmp_path, "--backend", "ray", "--address", engine.address, "--no-cache")
@@ -75,11 +83,13 @@ def test_the_command_says_the_same(engine, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nodes")
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nodes")
 def test_generated_records_are_the_same(engine):
     assert generated(engine).equals(generated(SERIAL))
 

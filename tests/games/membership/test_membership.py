@@ -26,8 +26,14 @@ def bounds(result: Result, correction: str) -> dict[tuple[str, float | None], fl
     return {(b.parameter, b.delta): b.value for b in result.bounds if b.correction == correction}
 
 
-def test_every_correction_is_in_one_table():
-    result = membership(table(), score="loss", propensity="pi")
+@pytest.fixture(scope="module")
+def known():
+    """An audit with known propensities."""
+    return membership(table(), score="loss", propensity="pi")
+
+
+def test_every_correction_is_in_one_table(known):
+    result = known
     assert {b.correction for b in result.bounds} == set(CORRECTIONS)
     assert result.verdict.status == "leak"
     assert {(b.correction, b.parameter, b.delta) for b in result.headline()} == {
@@ -83,7 +89,7 @@ def test_a_shift_that_the_score_follows_fools_only_the_naive_audit():
     assert result.verdict.status == "no evidence"
 
 
-def test_two_files_and_one_table_agree_on_the_pools(tmp_path):
+def test_two_files_and_one_table_agree_on_the_pools(tmp_path, known):
     data = pd.DataFrame(table())
     data[data.member].to_parquet(tmp_path / "in.parquet")
     data[~data.member].to_csv(tmp_path / "out.csv", index=False)
@@ -93,8 +99,7 @@ def test_two_files_and_one_table_agree_on_the_pools(tmp_path):
         score="loss",
         propensity="pi",
     )
-    one = membership(data, score="loss", propensity="pi")
-    assert two.trials["pool_members"] == one.trials["pool_members"]
+    assert two.trials["pool_members"] == known.trials["pool_members"]
     assert [i["name"] for i in two.provenance["inputs"]] == ["in.parquet", "out.csv"]
 
 
@@ -175,9 +180,10 @@ def test_no_overlap_no_audit():
 
 
 def test_the_seed_fixes_everything():
-    one = membership(table(), score="loss", propensity="pi", seed=5).to_json()
-    two = membership(table(), score="loss", propensity="pi", seed=5).to_json()
-    other = membership(table(), score="loss", propensity="pi", seed=6).to_json()
+    one, two, other = (
+        membership(table(n=1000), score="loss", propensity="pi", seed=s).to_json()
+        for s in (5, 5, 6)
+    )
     assert one == two
     assert one["diagnostics"]["draw"] != other["diagnostics"]["draw"]
 

@@ -266,16 +266,18 @@ def test_few_records_start_no_process(monkeypatch):
     assert gathered(answers.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
-def test_stages_are_told():
-    told = []
-    data = records(1500, 13)
-    synthetic(
-        data,
-        model=fitted(LogisticRegression(), data),
-        label="y",
-        generator=Known(),
-        progress=lambda stage, done, total: told.append(stage),
-    )
+@pytest.fixture(scope="module")
+def alone():
+    """An audit without real non-members, and the stages that it told."""
+    data, told = records(2500, 16), []
+    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
+    given = {"model": model, "label": "y", "generator": Known()}
+    found = synthetic(data, **given, progress=lambda stage, done, total: told.append(stage))
+    return found, told
+
+
+def test_stages_are_told(alone):
+    _, told = alone
     for word in ("generating", "querying the target", "helpers", "baseline and attack"):
         assert any(word in stage for stage in told), word
 
@@ -288,10 +290,8 @@ def test_real_nonmembers_are_a_negative_control(leaking):
     assert not any("--nonmembers" in reason for reason in leaking.verdict.reasons)
 
 
-def test_without_a_control_nothing_is_robust():
-    data = records(2500, 16)
-    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
-    found = synthetic(data, model=model, label="y", generator=Known())
+def test_without_a_control_nothing_is_robust(alone):
+    found, _ = alone
     assert found.verdict.status == "leak"
     assert not found.verdict.robust
     assert any("--nonmembers" in reason for reason in found.verdict.reasons)
