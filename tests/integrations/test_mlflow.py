@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import run
+from needing import needs
 from sklearn.tree import DecisionTreeClassifier
 
 from divulge import Result
 from divulge.errors import InputError, MissingExtra
+from divulge.integrations import mlflow_run
 
-mlflow = pytest.importorskip("mlflow", reason="needs the extra 'mlflow'")
-from divulge.integrations import mlflow_run  # noqa: E402
-
+mlflow = needs("mlflow", "mlflow")
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 ENTRY = "mlflow.model_evaluator"
 ROOT = Path(__file__).parents[2]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -8,6 +11,7 @@ from sklearn.model_selection import KFold, cross_validate
 
 import divulge
 from divulge.errors import InputError
+from divulge.integrations import pytest_plugin
 from divulge.integrations.asserting import assert_privacy
 from divulge.integrations.scikit_learn import PrivacyScorer
 
@@ -31,6 +35,13 @@ def test_a_claim_as_an_assertion(assert_privacy, leaky, tmp_path):
     leaky.save(tmp_path / "result.json")
     with pytest.raises(AssertionError, match="Refuted"):
         assert_privacy(tmp_path / "result.json", epsilon=0.5)
+
+
+def test_the_fixture_comes_with_the_package():
+    """`make test` names the plugin; everybody else finds it by this entry point."""
+    page = Path(__file__).parents[2] / "pyproject.toml"
+    entries = tomllib.loads(page.read_text())["project"]["entry-points"]["pytest11"]
+    assert entries == {"divulge": pytest_plugin.__name__}
 
 
 def test_an_open_question_fails_unless_it_may_pass():

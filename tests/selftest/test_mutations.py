@@ -33,14 +33,17 @@ def rows_of(mutation: Mutation) -> list[selftest.Case | selftest.Check]:
 
 
 def convicted(mutation: Mutation, *, exact_only: bool = False) -> list[str]:
-    """The rows that fail while the error is there, at the level of the whole quick form."""
+    """Rows that fail while the error is there, at the level of the whole quick form.
+
+    The first exact check that does; where none does, of the games all that do.
+    """
     affected = rows_of(mutation)
     among = len(rows(quick=True))
     checks = [c for c in affected if isinstance(c, Check)]
     games = [c for c in affected if not isinstance(c, Check)]
     with applied(mutation), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for part in (checks, [] if exact_only else games):
+        for part in (*([check] for check in checks), [] if exact_only else games):
             if part:
                 done = selftest.run(part, repetitions=QUICK_REPETITIONS, among=among)
                 failed = [f"{r.bound} | {r.mechanism}" for r in done if not r.holds]

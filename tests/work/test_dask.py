@@ -11,16 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
+from jobs import audited, deadly, generated, same, scored, sums
+from needing import needs
 
 import divulge
 from divulge.errors import InputError, WorkersLost
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 
-pytest.importorskip("distributed", reason="needs the extra dask")
-
-from jobs import audited, deadly, generated, same, scored, sums
-
+needs("distributed", "dask")
 pytestmark = pytest.mark.filterwarnings("default")
 
 

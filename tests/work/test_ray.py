@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from jobs import audited, deadly, generated, same, scored, sums
+from needing import needs
 
 from divulge.errors import InputError, WorkersLost
 from divulge.work import SERIAL, Engine
 
-pytest.importorskip("ray", reason="needs the extra ray")
-
-from jobs import audited, deadly, generated, same, scored, sums
-
+needs("ray", "ray")
 pytestmark = pytest.mark.filterwarnings("default")
 
 
