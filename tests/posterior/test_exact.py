@@ -118,8 +118,18 @@ def test_a_joint_grid_agrees_with_brute_force():
         assert float(found.quantile(q)) == pytest.approx(np.interp(q, cdf, e + h / 2), abs=0.03)
 
 
-@pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("delta", [0.0, pytest.param(0.01, marks=pytest.mark.slow)])
+DRAWN_ANEW = ("zeros", "one", "unequal", "weak")
+"""Tables that are compared with draws without a chain: with chains only in the long form."""
+
+
+@pytest.mark.parametrize(
+    ("name", "delta"),
+    [
+        pytest.param(name, delta, marks=[pytest.mark.slow] * (delta > 0 or name in DRAWN_ANEW))
+        for name in TABLES
+        for delta in (0.0, 0.01)
+    ],
+)
 def test_it_agrees_with_algorithm_1(name, delta):
     """Short chains; the tolerance is their own Monte Carlo error."""
     counts = TABLES[name]
@@ -150,7 +160,7 @@ def test_it_agrees_with_long_chains(name):
             assert abs(below.mean() - q) < 4.0 * np.sqrt(q * (1 - q) / size)
 
 
-@pytest.mark.parametrize("name", ["zeros", "one", "unequal", "weak"])
+@pytest.mark.parametrize("name", DRAWN_ANEW)
 def test_it_agrees_with_importance_sampling(name, rng):
     """Priors as proposals, error rates drawn uniformly on the region: no chain, no grid."""
     counts, delta, size, inner = TABLES[name], 0.01, 30_000, 40

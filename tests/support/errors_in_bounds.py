@@ -297,7 +297,6 @@ IN_BOUNDS: tuple[Mutation, ...] = (
         "if v >= 0 and uniforms[i, 1] * (total - w[i, v]) < rest:",
         "if v >= 0:",
         ("pairs, symmetric",),
-        cheap=True,
     ),
     Mutation(
         "right guesses kept whatever the prior may be",
