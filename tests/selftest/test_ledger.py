@@ -224,7 +224,7 @@ def test_a_digest_changes_with_code_that_the_row_reaches(tmp_path, monkeypatch, 
 
     def digest() -> str:
         forget(monkeypatch)
-        return uses._digest(frozenset({("divulge.row", "play")}))
+        return uses.digest_of(frozenset({("divulge.row", "play")}))
 
     before = digest()
     assert len(uses.reached(frozenset({("divulge.row", "play")}))) == 4
