@@ -38,7 +38,7 @@ def tables(text: str) -> list[tuple[str, str]]:
             if not line.startswith("|"):
                 break
             rows.append(line)
-        found.append((mark[1], "\n".join(rows)))
+        found.append((mark[1], "\n".join(rows[2:])))  # without the heading and the line below it
     return found
 
 
