@@ -184,14 +184,13 @@ def one_target(data: Data, name: str, seed: int, args: Any) -> Row:
 
 
 def figures_of(result: Result) -> Row:
-    """The figures of a result that the table shows."""
+    """The figures of a result that the table shows: means where there are several contests."""
     found = result.measurements
     mu = max((b.value for b in result.headline() if b.parameter == "mu"), default=0.0)
     spread = result.diagnostics.repeats
+    names = ("c_lb", "c_plus_epsilon_lb", "epsilon_tilde")
     return {
-        "c_lb": found["c_lb"],
-        "c_plus_epsilon_lb": found["c_plus_epsilon_lb"],
-        "epsilon_tilde": found["epsilon_tilde"],
+        **{name: getattr(spread, name).mean if spread else found[name] for name in names},
         "tilde_low": spread.epsilon_tilde.low if spread else None,
         "tilde_high": spread.epsilon_tilde.high if spread else None,
         "proved_epsilon": headline_epsilon(result.bounds),
