@@ -11,7 +11,7 @@ from divulge.cli import options, output
 
 EXAMPLE = (
     "divulge check result.json --claim epsilon=8,delta=1e-5",
-    "divulge check result.json --claim epsilon=1,neighbours=added",
+    "divulge check result.json --claim epsilon=0.5,neighbours=added",
 )
 
 HELP = "epsilon=8,delta=1e-5 or mu=1; neighbours=added or replaced, if the claim says so."
