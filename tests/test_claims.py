@@ -110,6 +110,13 @@ def test_two_steps_cost_more_delta():
     assert check(of("canaries", bound("epsilon", 2.1, 1e-5)), claim).refuted
 
 
+def test_two_steps_of_a_weak_claim_promise_nothing():
+    """e^20 times 1e-5 is far above 1: no audit could refute it."""
+    unlike = check(LEAK, "epsilon=20,delta=1e-5,neighbours=added")
+    assert unlike.exit_code == 3
+    assert "promise nothing" in unlike.sentence
+
+
 def test_an_added_record_says_nothing_about_a_replaced_one():
     found = of("canaries", bound("epsilon", 2.5, 0.0))
     assert check(found, "epsilon=1,neighbours=added").refuted

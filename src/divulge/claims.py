@@ -156,6 +156,8 @@ def check(result: Result, claim: Claim | str) -> Judgement:
             f"the {result.game} result is about a record that is added or left out, the claim "
             "about one that is replaced, and neither follows from the other."
         )
+    if held.delta >= 1.0:
+        return _incomparable(f"two steps of {claim} promise nothing about a replaced record.")
     pairs = ((b, held.limit(b)) for b in result.headline())
     usable = [(b, limit) for b, limit in pairs if limit is not None]
     if not usable:

@@ -34,6 +34,22 @@ def test_so_are_levels_of_a_category(rng):
     assert largest(found, 0.0) > 0.5
 
 
+def test_so_are_records_with_the_same_number(rng):
+    """Many have a number between two rounded ones, so that the nearest are no guide."""
+    amount = np.rint(rng.normal(5000.0, 800.0, ROWS))
+    amount = np.where(rng.random(ROWS) < 0.5, 12.0 * np.rint(amount / 12.0), amount)
+    moved = np.where(amount % 12.0 == 0.0, 1.0, -1.0)
+    member = rng.random(ROWS) < expit(moved)
+    x = np.column_stack([(amount - 5000.0) / 800.0, rng.standard_normal((ROWS, 2))])
+    found = near_slopes(x, None, member - 0.5, moved + rng.standard_normal(ROWS), 0.25, rng)
+    same = [n for n in found if n.where == "same number in column 1" and n.shape == "mean"]
+    assert len(same) == 1
+    assert same[0].value > 5.0 * same[0].standard_error
+    assert not [
+        n for n in found if n.where in ("same number in column 2", "same number in column 3")
+    ]
+
+
 def test_so_is_their_spread(rng):
     found = {(n.where, n.shape): n for n in looked(rng, 1.0, spread=0.6)}
     near = found["nearest 3", "square"]
