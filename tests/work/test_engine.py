@@ -39,6 +39,29 @@ def test_a_task_that_always_kills_is_given_up(tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def swelling():
+    """Tasks that keep what they allocate: loky ends a process whose memory grows like that."""
+
+    def work(task):
+        import builtins
+        import time
+
+        held = vars(builtins).setdefault("held_by_tasks", [])
+        if task < 6:
+            held.append(b"x" * 250_000_000)
+        time.sleep(0.6)
+        return task, os.getpid()
+
+    return work
+
+
+def test_a_process_that_ends_between_two_tasks_is_replaced_where_warnings_are_errors():
+    pytest.importorskip("psutil")
+    found = list(TWO.run(swelling(), range(10)))
+    assert [task for task, _ in found] == list(range(10))
+    assert len({process for _, process in found}) > 2
+
+
 def failing(tmp_path):
     place = str(tmp_path)
 

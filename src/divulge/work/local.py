@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -56,8 +57,15 @@ class Processes:
         self.executor = self._executor()
 
     def _executor(self) -> Any:
+        """The processes at hand, or new ones.
+
+        loky replaces a process that ended for want of work, or that grew large, and warns of it in
+        the thread that hands out tasks. Where warnings are errors that thread would die, and every
+        task would be waited for in vain.
+        """
         from joblib.externals.loky import get_reusable_executor
 
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
         return get_reusable_executor(max_workers=self.workers, timeout=_IDLE)
 
     def submit(self, index: int, task: Any) -> None:
