@@ -78,6 +78,22 @@ IN_BOUNDS: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "price of tangents paid for one line only",
+        _B + "tangents:price",
+        "LINES / WIDER",
+        "1.0 / WIDER",
+        ("tangents mu | price and lines",),
+        cheap=True,
+    ),
+    Mutation(
+        "tangents below the curve",
+        _B + "tangents:lines",
+        "gaussian_delta(mu, float(e)) * _ROUNDED_UP",
+        "gaussian_delta(mu, 1.1 * float(e))",
+        ("tangents mu | price and lines",),
+        cheap=True,
+    ),
+    Mutation(
         "failures of weighted guesses unpaid",
         _B + "weighted:climb",
         "left = error - spent(epsilon, changed)",

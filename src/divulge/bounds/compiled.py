@@ -167,6 +167,34 @@ def rejects(
 
 
 @njit(cache=True)
+def rejects_lines(
+    epsilons: np.ndarray,
+    deltas: np.ndarray,
+    trials: int,
+    guesses: int,
+    correct: int,
+    error: float,
+) -> bool:
+    """One run of the recursion against the least of several lines ``e^epsilon x + delta``."""
+    m, r = float(trials), float(guesses)
+    goal = r / m * (1.0 + 1e-9)
+    right = error * correct / m
+    wrong = error * (r - correct) / m
+    flat = np.exp(-epsilons)
+    for k in range(correct - 1, -1, -1):
+        h = 0.0
+        for j in range(flat.size):
+            h = max(h, _SHRINK * (right - deltas[j]) * flat[j])
+        if h <= wrong:
+            break  # as above
+        right += k / (r - k) * (h - wrong)
+        wrong = h
+        if right + wrong >= goal:
+            return True
+    return guesses > 0 and right + wrong >= goal
+
+
+@njit(cache=True)
 def largest_rejected(
     kind: int,
     delta: float,

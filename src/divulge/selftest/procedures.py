@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from divulge import bounds
-from divulge.bounds import guessing, weighted
+from divulge.bounds import guessing, tangents, weighted
 from divulge.errors import CannotConclude
 from divulge.mechanisms import Mechanism
 from divulge.proof.prove import prove
@@ -239,6 +239,14 @@ def _calibrated(target: guessing.Target) -> Run:
     return run
 
 
+def tangents_mu(
+    trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator
+) -> float:
+    """Mu proved for a number of guesses that was chosen from scores."""
+    counts = guessing.calibrated(trials, rng, target=_MU, error=error)
+    return tangents.mu_lower_bound(counts.trials, counts.guesses, counts.correct, error)
+
+
 def _union(target: guessing.Target) -> Run:
     def run(trials: Trials, mechanism: Mechanism, error: float, rng: np.random.Generator) -> float:
         return guessing.union(trials, rng, target=target, error=error)
@@ -284,6 +292,7 @@ PROCEDURES: dict[str, Procedure] = {
         Procedure("proof mu", "mu", _proof("balanced", "mu"), prior=True),
         Procedure("proof epsilon", "epsilon", _proof("prior", "epsilon"), 0.0, prior=True),
         Procedure("calibrated guesses mu", "mu", _calibrated(_MU)),
+        Procedure("tangents mu", "mu", tangents_mu),
         Procedure("calibrated guesses epsilon", "epsilon", _calibrated(_APPROXIMATE), DELTA),
         Procedure("calibrated, larger delta", "epsilon", _calibrated(_LARGER), LARGER_DELTA),
         Procedure("weighted guesses", "epsilon", _weighted(0.0), 0.0),

@@ -65,7 +65,9 @@ class Processes:
         """
         from joblib.externals.loky import get_reusable_executor
 
-        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
+        warnings.filterwarnings(
+            "ignore", "A worker stopped while some jobs were given", UserWarning
+        )
         return get_reusable_executor(max_workers=self.workers, timeout=_IDLE)
 
     def submit(self, index: int, task: Any) -> None:

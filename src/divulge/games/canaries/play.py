@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from divulge.bounds import choice, independent
+from divulge.bounds import choice, independent, tangents
+from divulge.bounds.guessing import Counts
 from divulge.bounds.statement import HONEST_GUESSES, THEOREMS
 from divulge.data import content, tables
 from divulge.data.given import read_table
@@ -246,6 +247,8 @@ def audit_trials(
     proof = prove(Trials(score, truth, coin=prior), rule, rng, progress)
     fair = probability == 0.5
     bounds = tuple(_stated(b, fair) for b in proof.bounds)
+    if proof.counts is not None and (headline is None or str(headline) == "mu"):
+        bounds = _with_proved_mu(bounds, proof.counts)
     assert proof.bet is not None
     raw, both = proof.prepared.raw, np.unique(truth).size == 2
     return Result(
@@ -288,6 +291,27 @@ def _stated(bound: Bound, fair: bool) -> Bound:
         correction=correction,
         standing="estimated" if alone else choice.standing(bound.delta),  # the coins are by design
     )
+
+
+def _with_proved_mu(bounds: tuple[Bound, ...], counts: Counts) -> tuple[Bound, ...]:
+    """After mu, from the same count, a smaller one that is proved for a number that scores chose.
+
+    It is false only if the other one is, so it takes no share of the error.
+    """
+    place = next(k for k, bound in enumerate(bounds) if bound.parameter == "mu")
+    mu = bounds[place]
+    proved = tangents.mu_lower_bound(
+        counts.trials, counts.guesses, counts.correct, 1.0 - mu.confidence
+    )
+    smaller = replace(
+        mu,
+        value=min(proved, mu.value),
+        method="tangents",
+        theorem=tangents.THEOREM,
+        headline=False,
+        standing="proved",
+    )
+    return (*bounds[: place + 1], smaller, *bounds[place + 1 :])
 
 
 def _verdict(bounds: Sequence[Bound], error: float) -> Verdict:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, ndtri
 from scipy.stats import binom, norm
 
-from divulge.bounds import choice, error_rates, guessing, recursion
+from divulge.bounds import choice, error_rates, guessing, recursion, tangents
 from divulge.proof import corrections
 from divulge.proof.bootstrap import bootstrap
 from divulge.proof.headline import with_headline
@@ -248,6 +248,18 @@ def price(error: float) -> list[float]:
     return out
 
 
+def tangents_price(error: float) -> list[float]:
+    """Every line costs 1 / b of the error, and none lies below the curve that it stands for."""
+    out = []
+    for mu, trials in ((0.1, 100), (1.0, 10_000), (4.0, 1_000_000)):
+        epsilons, deltas = tangents.lines(mu, trials)
+        out.append(tangents.price(error) * (1.0 + epsilons.size / tangents.WIDER) / error)
+        exact = norm.cdf(0.5 * mu - epsilons / mu)
+        exact -= np.exp(epsilons) * norm.cdf(-0.5 * mu - epsilons / mu)
+        out += (exact / deltas).tolist()
+    return out
+
+
 def resampled(error: float) -> list[float]:
     """A bootstrap whose values lie higher than the point proves no more for it."""
     point = 1.0
@@ -309,6 +321,7 @@ def cases() -> Iterator[Check]:
         ("headline that was named", "gaussian", named_headline, "stated over computed", 1.0),
         ("headline of few trials", "gaussian", few_headline, "stated over computed", 1.0),
         ("price of choosing", "every delta", price, "errors over the stated one", 1.0),
+        ("tangents mu", "price and lines", tangents_price, "paid over due", 1.0),
         ("curves", "closed forms", reach, "stated over exact", 1.0),
         ("bootstrap of the propensities", "values too high", resampled, "lower end", 0.0),
         ("printed values", "numbers", printed, "printed less value, plus 1", 0.0),

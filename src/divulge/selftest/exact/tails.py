@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from divulge.bounds import counting, recursion
+from divulge.bounds import counting, recursion, tangents
 from divulge.bounds.guessing import Counts, Target
 from divulge.curves import Gaussian
 from divulge.mechanisms.tight import Disclosing
@@ -107,6 +107,20 @@ def chosen_mu(error: float) -> list[float]:
     return [worst_case(120, refute, on_curve(0.2))]
 
 
+def tangents_chosen(error: float) -> list[float]:
+    """Mu proved by tangents, the number chosen by the mechanism, a few guesses among them."""
+    out = []
+    for m, mu, sizes in ((120, 0.3, (10, 25, 65, 120)), (240, 0.4, (40, 80, 160, 240))):
+        refute = {
+            r: next(
+                (c for c in range(r // 2, r + 1) if tangents.rejects(mu, m, r, c, error)), r + 1
+            )
+            for r in sizes
+        }
+        out.append(worst_case(m, refute, on_curve(mu)))
+    return out
+
+
 def _least(trials: int, guesses: int, target: Target, error: float, value: float) -> int:
     """The fewest correct guesses that claim more than the value; one too many if none do."""
     low, high = guesses // 2, guesses + 1
@@ -137,3 +151,4 @@ def cases() -> Iterator[Check]:
         yield Check(name, "epsilon", None, WORST, f"{where}, larger delta", AtDelta(bound))
     yield Check("price of choosing", "epsilon", None, WORST, "six numbers, m = 240", chosen)
     yield Check("price of choosing", "mu", None, WORST, "four numbers, m = 120", chosen_mu)
+    yield Check("tangents mu", "mu", None, WORST, "four numbers, up to m = 240", tangents_chosen)
