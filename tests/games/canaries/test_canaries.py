@@ -16,6 +16,7 @@ from divulge.games.canaries import coins
 from divulge.games.canaries.planning import Plan
 from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import GaussianMechanism
+from divulge.proof.rule import Named
 
 
 @pytest.fixture
@@ -316,3 +317,21 @@ def test_false_claims_are_rare_on_a_known_mechanism():
         result = audit_trials(drawn.score, drawn.truth, error=0.1, seed=seed)
         false += value(result, "mu") > 1.0 or value(result, "epsilon", 1e-5) > 4.3772
     assert false <= 10
+
+
+@pytest.mark.parametrize(
+    ("headline", "stated"),
+    [(None, True), ("mu", True), ("epsilon", False), ("independent:mu", False)],
+)
+def test_a_smaller_mu_is_proved_by_the_same_count(headline, stated):
+    """No headline, and at the confidence of mu; where another count is kept, none is stated."""
+    drawn = GaussianMechanism(2.0).sample(600, np.random.default_rng(0))
+    result = audit_trials(drawn.score, drawn.truth, headline=Named.of(headline))
+    proved = [b for b in result.bounds if b.method == "tangents"]
+    assert len(proved) == stated
+    for bound in proved:
+        mu = next(b for b in result.bounds if b.parameter == "mu")
+        assert (mu.standing, bound.standing) == ("numerical", "proved")
+        assert not bound.headline
+        assert bound.confidence == mu.confidence
+        assert 0.0 < bound.value < mu.value
