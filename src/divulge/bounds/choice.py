@@ -18,7 +18,8 @@ The other branch of the curve plays no part: where it is the larger one, the fir
 already. If bounds at several deltas come from one count and shall hold together, each of them has
 its ``1 / b``. A shift budget tau is a failure of that kind in either direction: two more shares.
 
-*Mu*: the Gaussian curve is not homogeneous, and there is no such proof. But the recursion is not
+*Mu*: the Gaussian curve is not homogeneous, and there is no such proof for the curve itself; its
+tangents have one, at a price (``tangents.py``). But the recursion is not
 tight, and the exact worst case is a linear program: ``experiments/choosing_guesses.py`` finds that
 numbers of 40 and more, near to each other or far apart, add up to less than the stated error in
 all that was solved; with a few guesses among them they may exceed it. So nothing is paid, and fewer

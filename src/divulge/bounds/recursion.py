@@ -14,7 +14,7 @@ summed over the K - 1 wrong truths, and Jensen's inequality for the concave fbar
 holds with ``(K - 1) fbar^-1`` in place of ``fbar^-1``, for ``tau = 0``.
 
 All of it for a number r of guesses that is fixed before the scores are seen; what a number costs
-that is chosen from them, and what is then proved, says ``choice.py``.
+that is chosen from them, and what is then proved, say ``choice.py`` and ``tangents.py``.
 """
 
 from __future__ import annotations

@@ -5,19 +5,24 @@ For (epsilon, delta) the price of a chosen number is derived (``choice.py``), si
 is a line; the Gaussian curve is not one, but it is bounded by its tangents.
 
 Fix epsilons ``e_1 .. e_L``, and let ``d_l = delta(e_l)`` of ``G_mu``. The outputs that choose r
-have a probability ``w_r`` and, in the mean over trials and directions, an excess ``d_r,l`` over the
-odds ``e^e_l``. The ``w_r`` sum to 1 and the ``d_r,l`` to at most ``d_l``, for every l, since sets
-of outputs that choose different numbers are disjoint. Let ``G_r(w, d_1 .. d_L)`` be the largest
-probability of a false claim at r that the recursion allows under the least of the L lines. Its
-constraints are homogeneous, and it grows with each argument, so for every ``b > 0``
+have a probability ``w_r``. In the mean over trials and directions, let ``d_r,l`` be the largest
+excess of any event among these outputs over ``e^e_l`` times what it has for the other truth; so one
+``d_r,l`` serves every tail of the recursion. The ``w_r`` sum to 1 and the ``d_r,l`` to at most
+``d_l``, for every l, since events among outputs that choose different numbers are disjoint, and
+together one event. Let ``G_r(w, d_1 .. d_L)`` be the largest probability of a false claim at r that
+the recursion allows under the least of the lines ``e^e_l x + d_l``. Its constraints are
+homogeneous, and it grows with each argument, so for every ``b > 0``
 ``G_r(w_r, d_r) <= max(w_r, max_l d_r,l / (b d_l)) G_r(1, b d)``, and the sum over r is at most
 ``(1 + L / b) max_r G_r(1, b d)``. So: run the recursion against the lines
 ``e^e_l x + b d_l``, at ``error / (1 + L / b)``. Nothing is asked of r: no fewest number either.
 
-The lines touch ``G_mu`` at fixed powers below one half. There slope and delta grow with mu, so
-larger mu promise less, and bisection is right. Which lines is a matter of power only: four, with
-powers from 0.3 down to what ``trials`` can tell, and b = 0.3, keep 80 to 90% of the mu that takes
-the number for fixed. A mu that is proved so is never above that one, and holds together with it.
+The lines touch ``G_mu`` where its true-positive rate has fixed values below one half. There slope
+and delta grow with mu, so larger mu promise less, and bisection is right. Which lines they are is a
+matter of power, never of validity: four, at rates from 0.3 down to what ``trials`` can tell, and
+b = 0.3, keep some 75 to 90% of a mu above 1 that takes the number for fixed, less of a smaller one,
+nothing near the smallest that can be shown. A mu that is proved so is never above that one
+(whatever these lines refute at the smaller error ``G_mu`` is refuted for at the larger), so it
+holds together with it.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ THEOREM = (
     "the choice of the number of guesses paid for"
 )
 _HIGHEST, _LOWEST = 0.3, 1e-5
-_ROUNDED_UP = 1.0 + 1e-9
+_ROUNDED_UP, _CANCELLED = 1.0 + 1e-9, 1e-15
 _TOLERANCE = 1e-6
 
 
@@ -48,7 +53,7 @@ def lines(mu: float, trials: int) -> tuple[Array, Array]:
     lowest = min(1e-3, max(_LOWEST, 0.03 / math.sqrt(max(1, trials))))
     at = ndtri(np.geomspace(lowest, _HIGHEST, LINES))
     epsilons = mu * (0.5 * mu - at)
-    deltas = [gaussian_delta(mu, float(e)) * _ROUNDED_UP for e in epsilons]
+    deltas = [gaussian_delta(mu, float(e)) * _ROUNDED_UP + _CANCELLED for e in epsilons]
     return np.asarray(epsilons, dtype=float), np.array(deltas)
 
 

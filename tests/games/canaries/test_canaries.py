@@ -335,3 +335,10 @@ def test_a_smaller_mu_is_proved_by_the_same_count(headline, stated):
         assert not bound.headline
         assert bound.confidence == mu.confidence
         assert 0.0 < bound.value < mu.value
+
+
+def test_an_error_below_the_steps_of_a_float_is_an_error():
+    """One less it is 1; the bounds are computed from the error itself."""
+    drawn = GaussianMechanism(2.0).sample(200, np.random.default_rng(0))
+    result = audit_trials(drawn.score, drawn.truth, error=1e-17)
+    assert all(b.value >= 0.0 for b in result.bounds)

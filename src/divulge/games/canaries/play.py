@@ -248,7 +248,7 @@ def audit_trials(
     fair = probability == 0.5
     bounds = tuple(_stated(b, fair) for b in proof.bounds)
     if proof.counts is not None and (headline is None or str(headline) == "mu"):
-        bounds = _with_proved_mu(bounds, proof.counts)
+        bounds = _with_proved_mu(bounds, proof.counts, rule.half if headline is None else error)
     assert proof.bet is not None
     raw, both = proof.prepared.raw, np.unique(truth).size == 2
     return Result(
@@ -293,21 +293,19 @@ def _stated(bound: Bound, fair: bool) -> Bound:
     )
 
 
-def _with_proved_mu(bounds: tuple[Bound, ...], counts: Counts) -> tuple[Bound, ...]:
+def _with_proved_mu(bounds: tuple[Bound, ...], counts: Counts, error: float) -> tuple[Bound, ...]:
     """After mu, from the same count, a smaller one that is proved for a number that scores chose.
 
     It is false only if the other one is, so it takes no share of the error.
     """
     place = next(k for k, bound in enumerate(bounds) if bound.parameter == "mu")
     mu = bounds[place]
-    proved = tangents.mu_lower_bound(
-        counts.trials, counts.guesses, counts.correct, 1.0 - mu.confidence
-    )
+    proved = tangents.mu_lower_bound(counts.trials, counts.guesses, counts.correct, error)
     smaller = replace(
         mu,
         value=min(proved, mu.value),
         method="tangents",
-        theorem=tangents.THEOREM,
+        theorem=mu.theorem.replace(THEOREMS["recursion"], tangents.THEOREM),
         headline=False,
         standing="proved",
     )
