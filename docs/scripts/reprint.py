@@ -75,18 +75,21 @@ class Printed:
             words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
         )
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = sum(ended[:2]) - sum(began[:2])
+        self.keep(done.stdout, code, f"{sum(ended[:2]) - sum(began[:2]):.0f} CPU s")
+
+    def keep(self, output: str, code: str, cost: str) -> None:
+        """Write down what was printed just now, by which code, and what it took."""
         versions = [f"{name} {importlib.metadata.version(name)}" for name in VERSIONS]
         head = (
             f"# {self.command}",
             f"# code: {code}",
             f"# {datetime.date.today()}, Python {platform.python_version()}, {', '.join(versions)}",
-            f"# {seconds:.0f} CPU s",
+            f"# {cost}",
         )
-        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        lines = [line.rstrip() for line in output.splitlines()]
         KEPT.mkdir(exist_ok=True)
         self.path.write_text("\n".join((*head, "", *lines)) + "\n")
-        print(f"{self.path.relative_to(ROOT)}: {seconds:.0f} CPU s", flush=True)
+        print(f"{self.path.relative_to(ROOT)}: {cost}", flush=True)
 
 
 def scripts(path: Path) -> set[Path]:
