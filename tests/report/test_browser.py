@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from devtools import Browser, find
@@ -67,15 +68,15 @@ def complaints(browser: Browser) -> list[str]:
     ("name", "width", "dark"),
     [
         ("leak", 1280, False),
-        ("leak", 390, True),
-        ("attribute", 1200, False),
+        pytest.param("leak", 390, True, marks=pytest.mark.slow),
+        pytest.param("attribute", 1200, False, marks=pytest.mark.slow),
         ("attribute", 420, True),
-        ("hostile", 1280, True),
+        pytest.param("hostile", 1280, True, marks=pytest.mark.slow),
         ("hostile", 390, False),
         ("values", 390, True),
         ("synthetic", 400, False),
         ("leakage", 390, True),
-        ("retraining", 1280, False),
+        pytest.param("retraining", 1280, False, marks=pytest.mark.slow),
         ("retraining", 390, True),
         ("undecided", 390, False),
         ("ladder", 390, True),
@@ -176,26 +177,40 @@ def test_hostile_names_are_seen_as_text(browser: Browser, pages: dict[str, Path]
     assert complaints(browser) == []
 
 
-@pytest.mark.parametrize(
-    ("chart", "words"),
-    [
-        ("balance", [HOSTILE[0], "before", "after"]),
-        ("roc", ["curve", "proven", "true-positive rate"]),
-        ("overlap-before", ["group", "members", "records"]),
-        ("wealth", ["trial", "wealth"]),
-        ("sensitivity", ["gamma", "epsilon"]),
-        ("bootstrap", ["resamples"]),
-        ("calibration", ["model", "predicted", "observed", "records"]),
-        ("log-loss", ["model", "log-loss"]),
-        ("tau", ["bound on", "tau", "at least"]),
-        ("replays-mu", ["draws"]),
-    ],
-)
-def test_hovering_tells(
-    browser: Browser, pages: dict[str, Path], chart: str, words: list[str]
-) -> None:
-    of_values = chart in ("calibration", "log-loss", "tau", "replays-mu")
-    browser.open(pages["values" if of_values else "hostile"])
+TOLD = {
+    "hostile": {
+        "balance": [HOSTILE[0], "before", "after"],
+        "roc": ["curve", "proven", "true-positive rate"],
+        "overlap-before": ["group", "members", "records"],
+        "wealth": ["trial", "wealth"],
+        "sensitivity": ["gamma", "epsilon"],
+        "bootstrap": ["resamples"],
+    },
+    "values": {
+        "calibration": ["model", "predicted", "observed", "records"],
+        "log-loss": ["model", "log-loss"],
+        "tau": ["bound on", "tau", "at least"],
+        "replays-mu": ["draws"],
+    },
+}
+"""Words that hovering over a mark of a chart shows, by page."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_hovering_tells(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    browser.open(pages[name])
+    for chart, words in TOLD[name].items():
+        text = hovered(browser, chart)
+        assert all(word in text for word in words), (chart, text)
+        assert "undefined" not in text
+    assert complaints(browser) == []
+
+
+def hovered(browser: Browser, chart: str) -> str:
+    """What is shown over a mark of a chart, after nothing was shown."""
+    shown = "document.querySelector('#vg-tooltip-element.visible')?.innerText || ''"
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    assert until(lambda: not browser.evaluate(shown))
     x, y = browser.evaluate(
         f"""(() => {{
             const place = document.getElementById('chart-{chart}');
@@ -210,13 +225,16 @@ def test_hovering_tells(
     )
     for step in (4, 0):
         browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
-    end = time.monotonic() + 5
-    shown = "document.querySelector('#vg-tooltip-element.visible')?.innerText || ''"
-    while not (text := browser.evaluate(shown)) and time.monotonic() < end:
+    until(lambda: browser.evaluate(shown))
+    return browser.evaluate(shown)
+
+
+def until(true: Callable[[], Any], seconds: float = 5.0) -> bool:
+    """Whether it became true in so many seconds."""
+    end = time.monotonic() + seconds
+    while not (found := true()) and time.monotonic() < end:
         time.sleep(0.05)
-    assert all(word in text for word in words), text
-    assert "undefined" not in text
-    assert complaints(browser) == []
+    return bool(found)
 
 
 def luminance(colour: str) -> float:
@@ -225,7 +243,9 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("medium", ["light", "dark", "print"])
+@pytest.mark.parametrize(
+    "medium", [pytest.param("light", marks=pytest.mark.slow), "dark", "print"]
+)
 def test_text_stands_out(browser: Browser, pages: dict[str, Path], medium: str) -> None:
     """Contrast of at least 4.5 to 1, in charts too; paper is white whatever the screen was."""
     browser.open(pages["leak"], dark=medium != "light")
