@@ -138,6 +138,14 @@ SCORES = {
 }
 
 
+MOST_TELLING = ("one binary column", "all constant", "one-hot", "outliers", "one differs", "huge")
+
+
+def quick_first(names, quick):
+    """All the names, of which the others are slow."""
+    return [n if n in quick else pytest.param(n, marks=pytest.mark.slow) for n in names]
+
+
 def degenerate(features, score, rows, seed=1):
     rng = np.random.default_rng(seed)
     x = FEATURES[features](rng, rows)
@@ -147,19 +155,21 @@ def degenerate(features, score, rows, seed=1):
     return SCORES[score](rng, x), truth, x
 
 
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", quick_first(FEATURES, MOST_TELLING))
 def test_odd_features(features):
     result, _ = fit(*degenerate(features, "normal", 450))
     check(result, 450)
 
 
-@pytest.mark.parametrize("score", [name for name in SCORES if name != "normal"])
+@pytest.mark.parametrize(
+    "score", quick_first([name for name in SCORES if name != "normal"], MOST_TELLING)
+)
 def test_odd_scores(score):
     result, _ = fit(*degenerate("binary", score, 450))
     check(result, 450)
 
 
-@pytest.mark.parametrize("rows", [100, 101])
+@pytest.mark.parametrize("rows", [pytest.param(100, marks=pytest.mark.slow), 101])
 def test_few_trials(rows):
     result, _ = fit(*degenerate("duplicated", "ties", rows))
     check(result, rows)

@@ -192,7 +192,7 @@ def test_held_out_records_make_a_smart_target_harmless():
 
 def test_a_blind_finding_whose_student_does_not_follow_is_undecided():
     """Labels that stand in the model, and no features to explain anything by."""
-    data = table(epsilon=3.0)
+    data = table(1200, epsilon=3.0)
     data = {k: v for k, v in data.items() if not k.startswith("x_")}
     result = attribute(data, label="y", repeats=2)
     assert result.verdict.status == "cannot conclude"
@@ -248,7 +248,7 @@ def shifted(share, records=2000, epsilon=0.0, seed=15):
     return data[:records], data[records:]
 
 
-@pytest.mark.parametrize("share", [0.62, 0.7])
+@pytest.mark.parametrize("share", [0.62, pytest.param(0.7, marks=pytest.mark.slow)])
 def test_held_out_records_with_other_shares_of_labels_prove_nothing(share):
     train, rest = shifted(share)
     result = attribute(train, label="y", features="x_*", heldout=rest, repeats=3)
@@ -318,7 +318,9 @@ def test_a_vouched_proxy_makes_a_strong_finding_robust():
     assert result.verdict.robust
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "curved"])
+@pytest.mark.parametrize(
+    "kind", ["gaussian", pytest.param("curved", marks=pytest.mark.slow)]
+)
 def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
     """It saw their x, not their labels; held-out records alone would make this look like one."""
     drawn = NoisyLabels(kind, sharp=3.0).sample(4000, np.random.default_rng(8), trained=2000)
@@ -346,9 +348,9 @@ def test_interpolated_noisy_labels_stay_below_their_epsilon():
 
 
 def test_values_that_the_proxy_excludes_are_never_drawn():
-    """600 classes, three of them possible per record, and an exact proxy: nothing leaks."""
+    """300 classes, three of them possible per record, and an exact proxy: nothing leaks."""
     rng = np.random.default_rng(11)
-    records, classes = 1500, 600
+    records, classes = 750, 300
     possible = rng.integers(classes, size=(records, 3))
     proxy = np.zeros((records, classes))
     np.put_along_axis(proxy, possible, 1.0, axis=1)
@@ -442,7 +444,7 @@ def people():
 
 
 def test_models_in_place_of_columns(people):
-    train, rest, forest = people
+    train, rest, forest = people[0][:800], *people[1:]
     proxy = LogisticRegression().fit(rest[["male", "age"]], rest["rich"])
     result = attribute(
         train,
@@ -462,7 +464,7 @@ def test_models_in_place_of_columns(people):
 
 @pytest.mark.parametrize("outside", [True, False])
 def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
-    train, rest, forest = people
+    train, rest, forest = people[0][:1000], *people[1:]
     result = attribute(
         train,
         label="rich",
@@ -480,7 +482,7 @@ def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
 
 
 def test_a_numeric_protected_column_in_bins(people):
-    train, rest, forest = people
+    train, rest, forest = people[0][:1000], *people[1:]
     result = attribute(
         train,
         label="rich",
@@ -545,7 +547,7 @@ def test_several_protected_columns_share_the_error(people):
 
 
 def test_several_protected_columns_jointly_are_one_value(people):
-    train, rest, forest = people
+    train, rest, forest = people[0][:1000], *people[1:]
     arguments = {
         "label": "rich", "features": ["male", "age"], "model": forest, "heldout": rest,
     }  # fmt: skip

@@ -62,9 +62,9 @@ def value(result: Result, parameter: str) -> float:
 
 
 def leak(**options):
-    data = records(4000, 1)
+    data = records(2400, 1)
     model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
-    outside = records(1500, 2)
+    outside = records(900, 2)
     given = {"model": model, "label": "y", "generator": Known(), "nonmembers": outside}
     return synthetic(data, **given, repeats=3, **options)
 
@@ -123,16 +123,16 @@ def test_the_result_survives_json_and_holds_the_curves(leaking):
 
 
 def test_a_model_that_never_saw_the_members_leaks_nothing():
-    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), records(3000, 3))
-    result = synthetic(records(3000, 4), model=model, label="y", generator=Known())
+    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), records(1500, 3))
+    result = synthetic(records(1500, 4), model=model, label="y", generator=Known())
     assert result.verdict.status == "no evidence"
     assert all(b.value == 0.0 for b in result.headline())
     assert result.measurements["epsilon_tilde"] < 0.2
 
 
 def test_a_poor_generator_shows_in_c_not_in_the_bounds():
-    data = records(3000, 5)
-    model = fitted(LogisticRegression(), records(3000, 6))
+    data = records(1500, 5)
+    model = fitted(LogisticRegression(), records(1500, 6))
     result = synthetic(data, model=model, label="y", generator=Known(scale=0.7))
     assert result.measurements["c_lb"] > 0.5
     assert all(b.value < 0.05 for b in result.headline())
@@ -141,7 +141,7 @@ def test_a_poor_generator_shows_in_c_not_in_the_bounds():
 def test_losses_and_generated_records_may_come_as_columns():
     rng = np.random.default_rng(7)
     tables_ = []
-    for n, shift, seed in ((1500, 1.5, 8), (1500, 0.0, 9)):
+    for n, shift, seed in ((700, 1.5, 8), (700, 0.0, 9)):
         data = records(n, seed)
         loss = data["x_0"] ** 2 + rng.normal(size=n)
         tables_.append({**data, "loss": loss - shift, "other": loss + rng.normal(size=n)})
@@ -161,7 +161,7 @@ def test_losses_and_generated_records_may_come_as_columns():
 def test_gamma_is_part_of_the_verdict():
     rng = np.random.default_rng(20)
     tables_ = [
-        {**records(900, seed), "loss": rng.normal(size=900) - shift}
+        {**records(600, seed), "loss": rng.normal(size=600) - shift}
         for seed, shift in ((21, 2.0), (22, 0.0))
     ]
     given = {"generated": tables_[1], "target_loss": "loss", "deltas": (1e-6,)}
@@ -179,7 +179,7 @@ def test_gamma_is_part_of_the_verdict():
 
 
 def test_a_callable_model_and_a_user_s_generator():
-    data = records(1200, 10)
+    data = records(700, 10)
     known = {row.tobytes() for row in matrix(data)}
 
     def loss(frame):
@@ -187,7 +187,7 @@ def test_a_callable_model_and_a_user_s_generator():
         rng = np.random.default_rng(0)
         return np.array([-2.0 * (r.tobytes() in known) for r in rows]) + rng.normal(size=len(rows))
 
-    result = synthetic(data, model=loss, generated=records(1200, 11))
+    result = synthetic(data, model=loss, generated=records(700, 11))
     assert result.verdict.status == "leak"
 
 
@@ -269,7 +269,7 @@ def test_few_records_start_no_process(monkeypatch):
 @pytest.fixture(scope="module")
 def alone():
     """An audit without real non-members, and the stages that it told."""
-    data, told = records(2500, 16), []
+    data, told = records(1200, 16), []
     model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
     given = {"model": model, "label": "y", "generator": Known()}
     found = synthetic(data, **given, progress=lambda stage, done, total: told.append(stage))
