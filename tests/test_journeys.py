@@ -78,6 +78,7 @@ def test_a_forest_in_a_file(tmp_path):
     assert "as the model stores them: measure_0" in why
 
 
+@pytest.mark.slow
 def test_a_booster(tmp_path):
     xgboost = pytest.importorskip("xgboost")
     write(tmp_path)

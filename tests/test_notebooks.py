@@ -67,7 +67,11 @@ def test_they_are_committed_as_they_ran(book):
 
 
 @pytest.mark.usefixtures("_own_renderer")
-@pytest.mark.parametrize("book", pages.NOTEBOOKS, ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "book",
+    [pytest.param(p, marks=[pytest.mark.slow] * (p.stem == "forest")) for p in pages.NOTEBOOKS],
+    ids=lambda p: p.stem,
+)
 def test_they_say_the_same_again(book, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space = {"__name__": "__main__"}

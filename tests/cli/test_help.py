@@ -33,7 +33,10 @@ def examples(name: str) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines]
 
 
-SLOW = {("demo", 0), ("demo", 1), ("membership", 1), ("synthetic", 1), ("canaries rehearse", 1)}
+SLOW = {
+    *(("demo", 0), ("demo", 1), ("membership", 1), ("synthetic", 1), ("canaries rehearse", 1)),
+    *(("audit", 1), ("selftest", 1)),
+}
 EXAMPLES = [(name, k) for name in COMMANDS for k in range(len(examples(name)))]
 
 

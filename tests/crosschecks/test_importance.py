@@ -66,9 +66,17 @@ def by_segments(row, delta, e, s, tau, c, margins="normal"):
     return float(np.interp(e, mesh.e, values))
 
 
-@pytest.mark.parametrize("name", ROWS)
+SETTINGS = [(0.0, 0.02, -0.97), (0.02, 0.0, 0.0), (0.02, 0.01, 0.95)]
+QUICK = {("plain", -0.97), ("both ends", -0.97), ("large", 0.0), ("zero", 0.95), ("unequal", 0.95)}
+
+
 @pytest.mark.parametrize(
-    ("delta", "tau", "c"), [(0.0, 0.02, -0.97), (0.02, 0.0, 0.0), (0.02, 0.01, 0.95)]
+    ("name", "delta", "tau", "c"),
+    [
+        pytest.param(name, *setting, marks=[pytest.mark.slow] * ((name, setting[2]) not in QUICK))
+        for name in ROWS
+        for setting in SETTINGS
+    ],
 )
 def test_both_give_the_integral_of_equation_7(name, delta, tau, c):
     row, e, s = ROWS[name], 4.0, 0.3
@@ -86,7 +94,7 @@ def test_a_strip_of_width_delta_under_a_strong_correlation(c):
     assert by_segments(row, delta, e, s, tau, c) == pytest.approx(float(found[0]), abs=0.02)
 
 
-@pytest.mark.parametrize("c", [-0.95, 0.6, 0.95])
+@pytest.mark.parametrize("c", [-0.95, pytest.param(0.6, marks=pytest.mark.slow), 0.95])
 @pytest.mark.parametrize("row", [(0, 50, 50, 50), (0, 50, 20, 50), (0, 50, 0, 50), (9, 50, 50, 50)])
 def test_a_count_of_none_or_all_is_an_event(row, c):
     """Its probability is that of a normal deviate below a limit, so never above 1."""
@@ -116,7 +124,9 @@ def test_a_count_of_none_or_all_is_an_event(row, c):
     assert found == pytest.approx(np.sum(share[i, j] * chance), rel=0.03, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", ["zeros", *(pytest.param(n, marks=pytest.mark.slow) for n in ("plain", "unequal"))]
+)
 def test_importance_sampling_agrees_with_the_grid(name):
     counts = TABLES[name]
     exact = correlated(counts, 1e-3, margins="normal", resolution=0.5)

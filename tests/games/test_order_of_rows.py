@@ -21,7 +21,7 @@ from divulge.games.membership.play import membership
 from divulge.games.retraining.play import retraining
 from divulge.games.synthetic.play import synthetic
 
-ROWS = 900
+ROWS = 600
 
 
 def records(rows=ROWS, seed=0):
@@ -116,7 +116,7 @@ def write(table, folder, kind):
         pq.write_table(arrow, folder / "t.parquet", row_group_size=100)
         return folder / "t.parquet"
     for k in range(3):
-        pq.write_table(arrow.slice(k * 350, 350), folder / f"part-{k}.parquet")
+        pq.write_table(arrow.slice(k * 250, 250), folder / f"part-{k}.parquet")
     return folder
 
 

@@ -243,9 +243,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize(
-    "medium", [pytest.param("light", marks=pytest.mark.slow), "dark", "print"]
-)
+@pytest.mark.parametrize("medium", [pytest.param("light", marks=pytest.mark.slow), "dark", "print"])
 def test_text_stands_out(browser: Browser, pages: dict[str, Path], medium: str) -> None:
     """Contrast of at least 4.5 to 1, in charts too; paper is white whatever the screen was."""
     browser.open(pages["leak"], dark=medium != "light")

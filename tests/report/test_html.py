@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from markup import Page
-from sample import HOSTILE, SAMPLES, hostile, pinned, sample
+from sample import HOSTILE, SAMPLES, drawn, hostile, page, pinned, run, sample
 
 from divulge.claims import Claim, described
 from divulge.errors import InputError
@@ -34,7 +34,7 @@ def leak() -> Result:
 
 @pytest.fixture(scope="module")
 def leak_page() -> str:
-    return html.page(leak())
+    return page("membership")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def hostile_page() -> str:
 @pytest.mark.parametrize(("game", "section"), SECTIONS)
 def test_charts_from_their_records_and_none_without(game: str, section: Section) -> None:
     for panel in section.panels:
-        drawing = panel.draw(sample(game, section.key).diagnostics)
+        drawing = drawn(run(game, section.key), panel.draw)
         assert drawing is not None
         specification = drawing.to_dict()
         assert specification["width"] == "container"
@@ -66,18 +66,18 @@ def test_sections_are_named_once(game: str) -> None:
 @pytest.mark.parametrize("game", SAMPLES)
 def test_every_game_is_shown_in_its_own_words(game: str) -> None:
     shown, result = presentation(game), sample(game)
-    page = Page(html.page(result))
-    assert page.texts("p")[1] == shown.question
+    read = Page(page(game))
+    assert read.texts("p")[1] == shown.question
     held = result.diagnostics.to_json()
-    drawn = [s for s in shown.sections if s.key in held]
-    tables = [k for k in shown.checks if k in held and k not in {s.key for s in drawn}]
-    known = [*(s.title for s in drawn), *(shown.checks[k][0] for k in tables)]
-    assert page.texts("h3") == known  # nothing is shown without a heading of its own
-    charted = [a for tag, a, _ in page.elements if tag == "div" and a.get("class") == "chart"]
-    panels = [p for s in drawn for p in s.panels if p.draw(result.diagnostics) is not None]
+    charts_ = [s for s in shown.sections if s.key in held]
+    tables = [k for k in shown.checks if k in held and k not in {s.key for s in charts_}]
+    known = [*(s.title for s in charts_), *(shown.checks[k][0] for k in tables)]
+    assert read.texts("h3") == known  # nothing is shown without a heading of its own
+    charted = [a for tag, a, _ in read.elements if tag == "div" and a.get("class") == "chart"]
+    panels = [p for s in charts_ for p in s.panels if drawn(run(game), p.draw) is not None]
     assert [a["id"] for a in charted] == [f"chart-{p.name}" for p in panels]
     assert all(a["aria-label"] for a in charted)
-    names = page.texts("th", scope="row")
+    names = read.texts("th", scope="row")
     for key in (*result.measurements, *result.trials):
         assert label(key, shown.labels) in names
 

@@ -236,12 +236,12 @@ def test_a_blind_baseline_finds_a_prior_that_is_wrong():
 
 
 def test_a_value_that_the_head_never_saw_is_no_crash():
-    table = drawn(1000, classes=4)
+    table = drawn(500, classes=4)
     codes = table.codes.copy()
-    codes[:500] = codes[:500] % 3
+    codes[:250] = codes[:250] % 3
     target, proxy = logs(table)
     priors = value_prior.blind(
-        codes, target, proxy, table.proxy, table.features, np.arange(500), np.arange(500, 1000),
+        codes, target, proxy, table.proxy, table.features, np.arange(250), np.arange(250, 500),
         error=0.05, rng=np.random.default_rng(8),
     )  # fmt: skip
     assert np.isfinite(priors.value).all()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from divulge.result import Result
+from divulge.report import html
+from divulge.result import Diagnostics, Result
 
 RESULTS = Path(__file__).parents[1] / "pinned" / "results"
 HOSTILE = (
@@ -62,16 +64,32 @@ def pinned(name: str) -> Result:
     return Result.from_json(document(name))
 
 
+def run(game: str, section: str = "") -> str:
+    """The real run of a game that draws most of a section, by the name of its file."""
+    return ELSEWHERE.get((game, section), SAMPLES[game])
+
+
 def sample(game: str, section: str = "") -> Result:
     """A real run of a game, the one that draws most of a section."""
-    return pinned(ELSEWHERE.get((game, section), SAMPLES[game]))
+    return pinned(run(game, section))
+
+
+@cache
+def drawn(name: str, draw: Callable[[Diagnostics], Any]) -> Any:
+    """A chart of a real run, drawn once: most tests of reports would spend their time on it."""
+    return draw(pinned(name).diagnostics)
+
+
+@cache
+def page(game: str) -> str:
+    """The report of a real run of a game."""
+    return html.page(sample(game))
 
 
 @cache
 def hostile(game: str, section: str = "") -> Result:
     """A real run whose texts are hostile, and whose open places hold hostile keys too."""
-    run = ELSEWHERE.get((game, section), SAMPLES[game])
-    data, names = document(run), cycle(HOSTILE)
+    data, names = document(run(game, section)), cycle(HOSTILE)
 
     def within(part: Any) -> Any:
         if isinstance(part, dict):

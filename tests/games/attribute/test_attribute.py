@@ -318,9 +318,7 @@ def test_a_vouched_proxy_makes_a_strong_finding_robust():
     assert result.verdict.robust
 
 
-@pytest.mark.parametrize(
-    "kind", ["gaussian", pytest.param("curved", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("kind", ["gaussian", pytest.param("curved", marks=pytest.mark.slow)])
 def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
     """It saw their x, not their labels; held-out records alone would make this look like one."""
     drawn = NoisyLabels(kind, sharp=3.0).sample(4000, np.random.default_rng(8), trained=2000)

@@ -116,9 +116,9 @@ def test_several_scores_are_combined():
 def test_a_learned_attack_sees_what_a_score_means_for_a_record():
     """A leak raises some scores and lowers others; a feature says which."""
     rng = np.random.default_rng(2)
-    data = table(n=4000, d=2, shift=0.5, mu=0.0)
+    data = table(n=2000, d=2, shift=0.5, mu=0.0)
     leak = np.where(data["x_1"] > 0.0, 1.5, -1.5) * data["member"]
-    data["score"] = leak + rng.normal(size=4000)
+    data["score"] = leak + rng.normal(size=2000)
     plain = membership(data, score="score", features="x_*", propensity="pi")
     learned = membership(data, score="score", features="x_*", propensity="pi", combine="learned")
     plain_mu, learned_mu = (bounds(r, "balanced")[("mu", None)] for r in (plain, learned))
@@ -158,7 +158,11 @@ def test_without_features_the_finding_is_fragile():
 
 @pytest.mark.parametrize(
     ("estimator", "calibration"),
-    [("logistic", "isotonic"), ("boosting", "platt"), ("auto", "platt")],
+    [
+        ("logistic", "isotonic"),
+        pytest.param("boosting", "platt", marks=pytest.mark.slow),
+        ("auto", "platt"),
+    ],
 )
 def test_held_out_records_serve_the_propensity(estimator, calibration):
     result = membership(

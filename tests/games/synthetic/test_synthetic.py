@@ -61,6 +61,10 @@ def value(result: Result, parameter: str) -> float:
     return max(b.value for b in result.headline() if b.parameter == parameter)
 
 
+TOLD = []
+"""Stages of the audit below."""
+
+
 def leak(**options):
     data = records(2400, 1)
     model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
@@ -71,7 +75,30 @@ def leak(**options):
 
 @pytest.fixture(scope="module")
 def leaking():
-    return leak()
+    return leak(progress=lambda stage, done, total: TOLD.append(stage))
+
+
+def given_losses():
+    """Members whose loss is lower and generated records, with the losses of target and helper."""
+    rng = np.random.default_rng(7)
+    tables_ = []
+    for n, shift, seed in ((700, 1.5, 8), (700, 0.0, 9)):
+        data = records(n, seed)
+        loss = data["x_0"] ** 2 + rng.normal(size=n)
+        tables_.append({**data, "loss": loss - shift, "other": loss + rng.normal(size=n)})
+    return tables_
+
+
+def of_losses_alone(**options):
+    """An audit of a loss and nothing else: no helper, no real non-members."""
+    members, made = ({k: v for k, v in t.items() if k != "other"} for t in given_losses())
+    given = {"generated": made, "target_loss": "loss", "label": "y", "deltas": (1e-6,)}
+    return synthetic(members, **given, **options)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return of_losses_alone()
 
 
 def test_a_model_that_remembers_its_records_is_found_out(leaking):
@@ -138,13 +165,8 @@ def test_a_poor_generator_shows_in_c_not_in_the_bounds():
     assert all(b.value < 0.05 for b in result.headline())
 
 
-def test_losses_and_generated_records_may_come_as_columns():
-    rng = np.random.default_rng(7)
-    tables_ = []
-    for n, shift, seed in ((700, 1.5, 8), (700, 0.0, 9)):
-        data = records(n, seed)
-        loss = data["x_0"] ** 2 + rng.normal(size=n)
-        tables_.append({**data, "loss": loss - shift, "other": loss + rng.normal(size=n)})
+def test_losses_and_generated_records_may_come_as_columns(alone):
+    tables_ = given_losses()
     result = synthetic(
         tables_[0], generated=tables_[1], target_loss="loss", helper_loss="other", label="y"
     )
@@ -153,19 +175,11 @@ def test_losses_and_generated_records_may_come_as_columns():
     assert result.diagnostics.models.helper == "given"
     assert not result.verdict.robust
     assert any("may see more of a record" in reason for reason in result.verdict.reasons)
-    bare = [{k: v for k, v in t.items() if k != "other"} for t in tables_]
-    alone = synthetic(bare[0], generated=bare[1], target_loss="loss", label="y")
     assert any("no helper" in reason for reason in alone.verdict.reasons)
 
 
-def test_gamma_is_part_of_the_verdict():
-    rng = np.random.default_rng(20)
-    tables_ = [
-        {**records(600, seed), "loss": rng.normal(size=600) - shift}
-        for seed, shift in ((21, 2.0), (22, 0.0))
-    ]
-    given = {"generated": tables_[1], "target_loss": "loss", "deltas": (1e-6,)}
-    found = synthetic(tables_[0], **given, gamma=2e-6)
+def test_gamma_is_part_of_the_verdict(alone):
+    found = of_losses_alone(gamma=2e-6)
     told = found.diagnostics.measurement
     assert told.gamma == 2e-6
     assert "but for a mass of gamma = 2e-06 of the data." in found.verdict.sentence
@@ -173,9 +187,8 @@ def test_gamma_is_part_of_the_verdict():
     assert (relaxed.gamma, relaxed.delta, relaxed.c_lb) == (2e-6, 1e-6, told.c_lb)
     assert 0.0 < relaxed.c_plus_epsilon_lb <= told.c_plus_epsilon_lb
     assert found.measurements["c_plus_epsilon_lb"] == told.c_plus_epsilon_lb
-    plain = synthetic(tables_[0], **given)
-    assert "gamma" not in plain.verdict.sentence
-    assert 0.3 < told.c_plus_epsilon_lb < plain.measurements["c_plus_epsilon_lb"] - 0.01
+    assert "gamma" not in alone.verdict.sentence
+    assert 0.3 < told.c_plus_epsilon_lb < alone.measurements["c_plus_epsilon_lb"] - 0.01
 
 
 def test_a_callable_model_and_a_user_s_generator():
@@ -266,20 +279,10 @@ def test_few_records_start_no_process(monkeypatch):
     assert gathered(answers.Work({"members": "m"}, engine=Engine("loky", 2)))
 
 
-@pytest.fixture(scope="module")
-def alone():
-    """An audit without real non-members, and the stages that it told."""
-    data, told = records(1200, 16), []
-    model = fitted(KNeighborsClassifier(n_neighbors=1, algorithm="brute"), data)
-    given = {"model": model, "label": "y", "generator": Known()}
-    found = synthetic(data, **given, progress=lambda stage, done, total: told.append(stage))
-    return found, told
-
-
-def test_stages_are_told(alone):
-    _, told = alone
+@pytest.mark.usefixtures("leaking")
+def test_stages_are_told():
     for word in ("generating", "querying the target", "helpers", "baseline and attack"):
-        assert any(word in stage for stage in told), word
+        assert any(word in stage for stage in TOLD), word
 
 
 def test_real_nonmembers_are_a_negative_control(leaking):
@@ -291,10 +294,9 @@ def test_real_nonmembers_are_a_negative_control(leaking):
 
 
 def test_without_a_control_nothing_is_robust(alone):
-    found, _ = alone
-    assert found.verdict.status == "leak"
-    assert not found.verdict.robust
-    assert any("--nonmembers" in reason for reason in found.verdict.reasons)
+    assert alone.verdict.status == "leak"
+    assert not alone.verdict.robust
+    assert any("--nonmembers" in reason for reason in alone.verdict.reasons)
 
 
 @pytest.mark.slow
