@@ -75,7 +75,7 @@ def test_all_takes_what_can_run(table, model, calm):
     assert {"rmia_offline", "difficulty", "quantile"} <= set(more.columns) - set(few.columns)
 
 
-@pytest.mark.parametrize("rows", [1_000, 97])
+@pytest.mark.parametrize("rows", [pytest.param(1_000, marks=pytest.mark.slow), 97])
 def test_chunks_do_not_change_a_score(table, model, calm, rows, tmp_path):
     given = {"references": [calm], "population": records(200, seed=5), **WANTED}
     whole = divulge.score(table, model=model, **given)

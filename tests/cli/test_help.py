@@ -35,7 +35,7 @@ def examples(name: str) -> list[list[str]]:
 
 SLOW = {
     *(("demo", 0), ("demo", 1), ("membership", 1), ("synthetic", 1), ("canaries rehearse", 1)),
-    *(("audit", 1), ("selftest", 1)),
+    *(("audit", 0), ("audit", 1), ("selftest", 1)),  # test_journeys.py has audits
 }
 EXAMPLES = [(name, k) for name in COMMANDS for k in range(len(examples(name)))]
 

@@ -131,7 +131,7 @@ def test_odd_types_of_features_are_read(kind, tmp_path):
 @pytest.mark.parametrize(
     "names",
     [
-        ("FP", "N0", "FN", "N1"),
+        pytest.param(("FP", "N0", "FN", "N1"), marks=pytest.mark.slow),
         ("False Positives", "Negatives", "False-Negatives", "Positives"),
         ("\ufefffalse_positives", "negatives", "false_negatives", "positives"),
     ],

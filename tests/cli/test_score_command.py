@@ -71,6 +71,7 @@ def test_scores_on_one_machine_are_audited_on_another(place, tmp_path):
     assert json.loads(audited.stdout)["verdict"]["status"] == "leak"
 
 
+@pytest.mark.slow
 def test_membership_is_pointed_at_a_model(place):
     done = divulge(
         "membership", *APART, "--model", "model.skops", *ASK, *trusted(place), "--json", cwd=place

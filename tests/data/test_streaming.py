@@ -67,7 +67,7 @@ def test_batches_give_the_table_that_was_written(kind, tmp_path):
     np.testing.assert_array_equal(tables.truths(read, "member", "it"), expected)
 
 
-@pytest.mark.parametrize("features", [(), ("x_*",)])
+@pytest.mark.parametrize("features", [pytest.param((), marks=pytest.mark.slow), ("x_*",)])
 def test_a_result_does_not_depend_on_where_the_table_is(features, tmp_path):
     table = scores(2000)
     options = {"score": ["loss", "other"], "features": features, "estimator": "logistic"}

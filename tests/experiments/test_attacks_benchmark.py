@@ -65,6 +65,7 @@ def test_the_interval_of_the_auc_covers_as_it_should(rng: np.random.Generator) -
     assert 0.91 < covered / 400 < 0.98
 
 
+@pytest.mark.slow
 def test_the_moments_of_the_next_token_are_those_of_the_whole_distribution() -> None:
     torch = pytest.importorskip("torch", reason="torch is in the extra language")
     pytest.importorskip("transformers", reason="transformers is in the extra language")

@@ -42,6 +42,7 @@ def test_a_run_is_given_the_included_canaries_and_all_the_others():
     assert [entry["attack"] for entry in lines] == list(dp_sgd.ATTACKS)
 
 
+@pytest.mark.slow
 def test_the_table_and_the_file(tmp_path, monkeypatch, capsys):
     pytest.importorskip("dp_accounting", reason="the guarantee needs dp-accounting")
     monkeypatch.setattr(dp_sgd, "QUICK", TINY)

@@ -128,6 +128,7 @@ def test_a_summary_counts_what_is_above_the_limit() -> None:
     assert found["largest"] == 3.5
 
 
+@pytest.mark.slow
 def test_label_privacy_writes_tables_and_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

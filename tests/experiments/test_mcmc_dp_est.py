@@ -74,6 +74,7 @@ def test_a_tiny_run_writes_tables_and_figures_and_resumes(
     experiment.main(words)
 
 
+@pytest.mark.slow
 def test_the_comparison_reads_the_published_form(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

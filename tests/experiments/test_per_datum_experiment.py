@@ -38,6 +38,7 @@ def test_binomial_counts_have_the_moments_of_the_records(experiment):
     np.testing.assert_allclose(out.var(axis=0), there.p * (1 - there.p) / 20, rtol=0.08)
 
 
+@pytest.mark.slow
 def test_it_writes_a_table_and_a_figure(experiment, tmp_path, capsys):
     sizes = "--size 100 --dimension 500 --rounds 600 --literal 20 --out"
     experiment.main([*sizes.split(), str(tmp_path)])

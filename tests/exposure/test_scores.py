@@ -69,7 +69,7 @@ def test_the_direction_out_ends_where_sampling_hides_everything():
     assert exposed.delta_out(4.0, math.log(2.0), 0.5) == 0.0
 
 
-@pytest.mark.parametrize("rate", [1.0, 0.5, 0.02])
+@pytest.mark.parametrize("rate", [1.0, pytest.param(0.5, marks=pytest.mark.slow), 0.02])
 @pytest.mark.parametrize("mu", [0.5, 2.0])
 def test_dp_accounting_agrees_in_both_directions(rate, mu):
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

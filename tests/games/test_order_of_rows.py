@@ -78,7 +78,9 @@ def told(result):
         {},
         {"score": ["loss", "margin"], "reference_score": "control"},
         {"propensity": "pi"},
-        {"features": FEATURES, "estimator": "logistic", "bootstrap": 4},
+        pytest.param(
+            {"features": FEATURES, "estimator": "logistic", "bootstrap": 4}, marks=pytest.mark.slow
+        ),
         {"features": ["x_*", "kind"], "combine": "learned", "rows": 500},
         {"features": ["x_*", "gap"], "heldout": records(500, seed=1)},
     ],

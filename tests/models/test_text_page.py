@@ -20,6 +20,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     assert members < generated
 
 
+@pytest.mark.slow
 def test_the_line_up_of_hashes_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "lineup.md").read_text()

@@ -160,7 +160,10 @@ def test_it_agrees_with_long_chains(name):
             assert abs(below.mean() - q) < 4.0 * np.sqrt(q * (1 - q) / size)
 
 
-@pytest.mark.parametrize("name", DRAWN_ANEW)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n in ("weak", "unequal"))) for n in DRAWN_ANEW],
+)
 def test_it_agrees_with_importance_sampling(name, rng):
     """Priors as proposals, error rates drawn uniformly on the region: no chain, no grid."""
     counts, delta, size, inner = TABLES[name], 0.01, 30_000, 40

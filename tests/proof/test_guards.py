@@ -44,7 +44,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("source", WRONG)
+@pytest.mark.parametrize(
+    "source", [pytest.param(s, marks=[pytest.mark.slow] * (s == "logistic")) for s in WRONG]
+)
 def test_wrong_propensities_claim_no_leak_where_there_is_none(source):
     result = membership(drawn(ROWS), score="score", features="x_*", **WRONG[source])
     assert result.verdict.status != "leak"

@@ -117,8 +117,13 @@ def once(case: Case | Check) -> bool:
     return isinstance(case, Case) and wanted(case, 2) == 1
 
 
-LONG = ("tangents mu | worst mechanism, linear program", "lineup, direct bets | every vertex")
-"""Exact checks of several seconds; others of the same bounds are short."""
+LONG = (
+    "tangents mu | worst mechanism, linear program",
+    "lineup, direct bets | every vertex",
+    "closeness | generator at the edge | all truths",
+    "price of choosing | worst mechanism, linear program | four numbers",
+)
+"""Exact checks of seconds; other rows of the same bounds are short."""
 
 
 def later(case: Case | Check) -> bool:

@@ -104,7 +104,9 @@ def test_strangers_that_lie_elsewhere_are_weighed():
     assert alike.std() < 0.5
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("product of three", 0), ("corner", 4)])
+@pytest.mark.parametrize(
+    ("kind", "seed"), [pytest.param("product of three", 0, marks=pytest.mark.slow), ("corner", 4)]
+)
 def test_a_difference_that_no_learner_finds_is_no_leak(kind, seed):
     """The target knows the training records' population, which is not the held-out records'."""
     records = Population(kind).sample(2000, 2000, np.random.default_rng(seed))

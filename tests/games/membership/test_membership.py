@@ -125,7 +125,7 @@ def test_a_learned_attack_sees_what_a_score_means_for_a_record():
     assert learned_mu > plain_mu
 
 
-@pytest.mark.parametrize("kind", ["classifier", "callable"])
+@pytest.mark.parametrize("kind", ["classifier", pytest.param("callable", marks=pytest.mark.slow)])
 def test_a_model_in_place_of_the_score(kind):
     from sklearn.ensemble import RandomForestClassifier
 
@@ -194,7 +194,7 @@ def test_the_seed_fixes_everything():
 
 def test_the_published_bootstrap():
     result = membership(
-        table(n=3000), score="loss", features="x_*", estimator="logistic", bootstrap=20
+        table(n=1500), score="loss", features="x_*", estimator="logistic", bootstrap=20
     )
     drawn = result.diagnostics.bootstrap
     assert len(drawn.values) == 20

@@ -70,7 +70,7 @@ def test_the_slow_form_is_independent_under_the_null():
         return np.random.default_rng(seed).normal()
 
     found = divulge.retraining.measure(
-        train, rng_base, record, loss=lambda m, z: m, models=400, shadows=30, cross_fed=False,
+        train, rng_base, record, loss=lambda m, z: m, models=200, shadows=30, cross_fed=False,
         levels=(0.3,),
     )  # fmt: skip
     x, n, y, _ = found.counts[0]
