@@ -78,7 +78,7 @@ def files(name: str) -> dict[str, bytes]:
     return {}
 
 
-@pytest.mark.parametrize("columns", [60, 100, 200])
+@pytest.mark.parametrize("columns", [60, pytest.param(100, marks=pytest.mark.slow), 200])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_is_in_groups_and_ends_with_the_example(name, columns):
     done = run(*COMMANDS[name], "--help", columns=columns)

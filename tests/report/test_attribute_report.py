@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from markup import Page
-from sample import sample
+from sample import page, sample
 
-from divulge.report import attribute, html
+from divulge.report import attribute
 from divulge.report.presentation import presentation
 from divulge.result import Diagnostics
 from divulge.result.of_values import Budget, CalibrationRecord, Proxy
@@ -26,7 +26,7 @@ def rows_of(drawing: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return html.page(sample("attribute"))
+    return page("attribute")
 
 
 def test_the_words_are_those_of_the_game(text: str) -> None:
@@ -48,7 +48,7 @@ def test_the_words_are_those_of_the_game(text: str) -> None:
 
 
 def test_membership_keeps_its_words() -> None:
-    whole = html.page(sample("membership"))
+    whole = page("membership")
     shown = whole[: whole.rindex("<script>")]
     for phrase in (
         "Up: the true-positive rate, the share of members recognised. Across: the "

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from markup import Page
+from sample import page as page_of
 from sample import pinned, sample
 
 from divulge.report import html, synthetic
@@ -22,7 +23,7 @@ def rows_of(drawing: Any) -> list[dict[str, Any]]:
 
 
 def test_a_newcomer_is_told_what_is_compared() -> None:
-    text = html.page(sample("synthetic"))
+    text = page_of("synthetic")
     shown = " ".join(Page(text[: text.index("<script type=")]).texts("body"))
     for phrase in (
         "The baseline sees the record and never the model",
