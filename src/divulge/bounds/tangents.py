@@ -19,8 +19,8 @@ homogeneous, and it grows with each argument, so for every ``b > 0``
 The lines touch ``G_mu`` where its true-positive rate has fixed values below one half. There slope
 and delta grow with mu, so larger mu promise less, and bisection is right. Which lines they are is a
 matter of power, never of validity: four, at rates from 0.3 down to what ``trials`` can tell, and
-b = 0.3, keep some 75 to 90% of a mu above 1 that takes the number for fixed, less of a smaller one,
-nothing near the smallest that can be shown. A mu that is proved so is never above that one
+b = 0.3 (``experiments/choosing_guesses.py`` has what they keep of a mu that takes the number for
+fixed). A mu that is proved so is never above that one
 (whatever these lines refute at the smaller error ``G_mu`` is refuted for at the larger), so it
 holds together with it.
 """

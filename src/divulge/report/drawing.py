@@ -83,7 +83,7 @@ def bins(values: Sequence[float], count: int = 30) -> list[Row]:
 def data(rows: list[Row]) -> alt.InlineData:
     """Rows inside the specification, which is held against its schema as a whole later on."""
     with alt.utils.schemapi.debug_mode(False):
-        return alt.InlineData(values=rows)
+        return alt.InlineData(values=tuple(rows))  # altair copies lists again and again
 
 
 def chart(rows: list[Row]) -> alt.Chart:
