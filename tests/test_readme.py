@@ -12,13 +12,6 @@ from commands import run
 SHOWN = {b.page for b in pages.blocks("console")}
 """Pages that show what a command prints: their blocks run one after the other, in one folder."""
 SLOW = {"docs/start.md"}
-LONG = (
-    "GradientCanaryRecorder(",
-    'load("model.skops")',
-    "scored = divulge.score(",
-    "# remembers every",
-)
-"""Words of blocks that take seconds and do what tests of models, scores and games do as well."""
 
 
 def name(page):
@@ -30,13 +23,7 @@ def play(block):
 
 
 @pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(b, marks=[pytest.mark.slow] * any(words in b.text for words in LONG))
-        for b in pages.blocks("python")
-        if b.page not in SHOWN
-    ],
-    ids=lambda b: b.name,
+    "block", [b for b in pages.blocks("python") if b.page not in SHOWN], ids=lambda b: b.name
 )
 def test_python_blocks_run(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
