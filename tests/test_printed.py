@@ -20,8 +20,9 @@ NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?%?")
 
 
 def numbers(text: str) -> list[str]:
-    """Numbers as they are written, without the commas of thousands, stars and a plus sign."""
-    return [n.replace(",", "").lstrip("+") for n in NUMBER.findall(text.replace("*", " "))]
+    """Numbers as they are written, without commas of thousands, stars and signs of a plus."""
+    plain = text.replace("*", " ").replace("+-", " ")
+    return [n.replace(",", "").lstrip("+") for n in NUMBER.findall(plain)]
 
 
 def tables(text: str) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "docs" / "evidence"
 KEPT = EVIDENCE / "printed"
 MARK = re.compile(r"^<!-- printed: (python \S+\.py.*) -->$", re.MULTILINE)
-VERSIONS = ("numpy", "scipy", "scikit-learn", "numba")
+VERSIONS = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class Printed:
 
     def keep(self, output: str, code: str, cost: str) -> None:
         """Write down what was printed just now, by which code, and what it took."""
-        versions = [f"{name} {importlib.metadata.version(name)}" for name in VERSIONS]
+        held = {d.name: d.version for d in importlib.metadata.distributions()}
+        versions = [f"{name} {held[name]}" for name in VERSIONS if name in held]
         head = (
             f"# {self.command}",
             f"# code: {code}",
