@@ -2,9 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Packages are installed without bytecode: it is written for what is imported, when it is.
-INSTALL := $(PIP) install --no-compile
+# By uv, or else by pip, without bytecode: it is written for what is imported, when it is.
+INSTALL := $(BIN)/python tools/install.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test fast lint docs figures notebooks screenshots browser catboost models mst language dpsgd endpoints mlflow clusters check-install lowest selftest evidence reprint release mutations hooks benchmarks experiments fashion text peers clean
@@ -12,7 +11,6 @@ unexport PYTHONDONTWRITEBYTECODE
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit('divulge needs Python 3.11 or later') if sys.version_info < (3, 11) else None"
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --upgrade pip # resolves in half the time of the one that Python 3.11 brings
 	touch $@
 
 $(VENV)/.installed: pyproject.toml $(VENV)/.created
@@ -162,33 +160,41 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/throughput.py
 
+# Every experiment of the papers in its quick form, in less than an hour; `make fashion text dpsgd` first brings
+# what those of pictures, of novels and of DP-SGD need. The full forms are in docs/evidence.
+QUICK = $(BIN)/python experiments/$(1).py --quick
 experiments: $(VENV)/.developing
-	$(BIN)/python experiments/zero_run.py
-	$(BIN)/python experiments/real_shift.py
-	$(BIN)/python experiments/label_privacy.py
-	$(BIN)/python experiments/label_figures.py --quick
-	$(BIN)/python experiments/label_clicks.py --quick --learner boosting
+	$(call QUICK,zero_run)
+	$(call QUICK,real_shift)
+	$(if $(PICTURES),$(call QUICK,vision_shift))
+	$(call QUICK,label_privacy)
+	$(call QUICK,label_figures)
+	$(call QUICK,label_clicks) --learner boosting
+	$(call QUICK,label_tables) --data happiness $(if $(PICTURES),fashion)
+	$(if $(PICTURES),$(call QUICK,label_images))
+	$(if $(NOVELS),$(call QUICK,label_text))
+	$(call QUICK,panoramia)
+	$(call QUICK,panoramia_helpers)
+	$(if $(PICTURES),$(call QUICK,panoramia_images) --without-dp)
+	$(call QUICK,synthetic_limits)
+	$(call QUICK,mcmc_dp_est)
+	$(if $(PICTURES),$(call QUICK,mcmc_images))
+	$(call QUICK,per_datum)
+	$(call QUICK,similar_record)
+	$(call QUICK,dp_sgd) --plain
+	$(call QUICK,few_canaries)
+	$(call QUICK,dirac_canaries)
+	$(if $(NOVELS),$(call QUICK,language_model))
+	$(if $(NOVELS),$(call QUICK,lineup_language))
+	$(if $(OPACUS),$(call QUICK,gradient_canaries))
+	$(if $(OPACUS),$(if $(NOVELS),$(call QUICK,panoramia_text)))
 	$(BIN)/python experiments/label_limits.py
-	$(BIN)/python experiments/panoramia.py
-	$(BIN)/python experiments/panoramia_helpers.py --quick
-	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/panoramia_images.py --quick --without-dp)
-	$(BIN)/python experiments/synthetic_limits.py
-	$(BIN)/python experiments/mcmc_dp_est.py
-	$(BIN)/python experiments/per_datum.py
-	$(BIN)/python experiments/dp_sgd.py --plain
-	$(BIN)/python experiments/similar_record.py
-	$(BIN)/python experiments/few_canaries.py
-	$(BIN)/python experiments/dirac_canaries.py
-	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/mcmc_images.py --quick)
-	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/label_text.py --quick)
-	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/vision_shift.py --quick)
-	$(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),$(BIN)/python experiments/label_images.py --quick)
-	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/language_model.py)
-	$(if $(wildcard out/text/Rdata.rdb),$(BIN)/python experiments/lineup_language.py)
-	$(BIN)/python experiments/label_tables.py --data happiness $(if $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz),fashion)
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.
 FASHION := out/fashion-mnist
+PICTURES = $(wildcard $(FASHION)/train-labels-idx1-ubyte.gz)
+NOVELS = $(wildcard out/text/Rdata.rdb)
+OPACUS = $(wildcard $(VENV)/lib/python3*/site-packages/opacus)
 fashion: $(FASHION)/train-labels-idx1-ubyte.gz
 $(FASHION)/train-labels-idx1-ubyte.gz:
 	mkdir -p out/debian $(FASHION)
