@@ -167,6 +167,7 @@ def test_known_others_and_the_mixture_find_more_than_the_published_form():
     assert auc["known"] > auc["published"] + 0.05
 
 
+@pytest.mark.slow
 def test_the_proven_epsilon_stays_below_the_guarantee():
     pytest.importorskip("dp_accounting", reason="the guarantee of sub-sampling needs dp-accounting")
     for sigma in (0.7, 2.0):

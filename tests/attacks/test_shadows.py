@@ -102,6 +102,7 @@ def test_finished_models_are_found_again(data, tmp_path):
     assert len(calls) == 9  # other data, other pieces
 
 
+@pytest.mark.slow
 def test_processes_and_progress(data):
     x, y = data
     seen = []

@@ -75,7 +75,8 @@ def test_all_takes_what_can_run(table, model, calm):
     assert {"rmia_offline", "difficulty", "quantile"} <= set(more.columns) - set(few.columns)
 
 
-@pytest.mark.parametrize("rows", [pytest.param(1_000, marks=pytest.mark.slow), 97])
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1_000, 97])
 def test_chunks_do_not_change_a_score(table, model, calm, rows, tmp_path):
     given = {"references": [calm], "population": records(200, seed=5), **WANTED}
     whole = divulge.score(table, model=model, **given)
@@ -110,6 +111,7 @@ def test_pooled_attacks_see_all_records_whatever_the_chunks(table, model):
         np.testing.assert_allclose(column(whole, name), column(cut, name), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_members_apart_become_a_column(table, model, tmp_path):
     first, second = (
         table.slice(0, 300).drop_columns("member"),
@@ -164,6 +166,7 @@ def test_a_model_without_a_name_cannot_be_kept(table, model, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_processes_give_the_same(table, model):
     one = divulge.score(table, model=model, chunk=100, **WANTED)
     two = divulge.score(table, model=model, chunk=100, n_jobs=2, **WANTED)

@@ -41,6 +41,7 @@ def test_a_table_of_scores_is_a_membership_audit():
     assert "'member'" in chosen.why
 
 
+@pytest.mark.slow
 def test_the_same_result_as_the_game_itself():
     table = scores()
     ours = divulge.audit(table, seed=3)

@@ -118,6 +118,7 @@ def test_tiny_and_degenerate_games(m, kind, rng):
     assert bet(score, truth, rng=rng).epsilon >= 0.0
 
 
+@pytest.mark.slow
 def test_nothing_leaks_nothing_found():
     found = [
         bet(t.score, t.truth, rng=seed).leak

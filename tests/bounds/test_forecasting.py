@@ -50,6 +50,7 @@ def test_it_learns_what_is_not_linear():
     assert bet_values(q, w, y).epsilon > 2.0
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is():
     """Of 300 line-ups of noise at most 5% are claimed, ties among them."""
     false = sum(

@@ -51,6 +51,7 @@ def test_from_a_table_to_a_report(records):
     assert "pairs of a record&#39;s own value and another one" in page
 
 
+@pytest.mark.slow
 def test_the_csv_is_the_same_audit(records):
     found = [
         json.loads(divulge(name, "--label", "y", "--proxy-exact", "--json", cwd=records).stdout)[

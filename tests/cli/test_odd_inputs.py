@@ -178,6 +178,7 @@ def test_a_plan_with_words_as_ids(tmp_path):
     assert trials["members"] + trials["nonmembers"] == small.PLANNED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2**31, 2**32, 2**63, 10**30])
 def test_large_seeds_are_seeds(seed, tmp_path):
     lay_out(small.FILES, tmp_path)

@@ -168,6 +168,7 @@ def test_two_outputs_cannot_share_a_path(folder, name):
     assert "name the same file" in said
 
 
+@pytest.mark.slow
 def test_earlier_results_are_written_over_and_others_when_told(folder):
     audit = ("retraining", "counts.csv", "--out", "out.json", "--report", "out.html")
     for _ in range(2):

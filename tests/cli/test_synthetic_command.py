@@ -45,6 +45,7 @@ def folder(tmp_path_factory):
     return place
 
 
+@pytest.mark.slow
 def test_from_tables_with_losses_to_a_report(folder):
     done = divulge(
         "--members", "in.parquet", "--generated", "made.parquet", "--label", "y",

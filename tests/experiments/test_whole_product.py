@@ -20,6 +20,7 @@ def drawn(game, folder: Path, seed: int):
     return game(folder, rng, lambda *words: run(*words, cwd=folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "planned", "lined_up", "labelled", "retrained"])
 def test_a_drawn_audit_is_played_and_judged(name, tmp_path):
     audit = drawn(getattr(whole_product, name), tmp_path, 3)

@@ -81,7 +81,9 @@ def told(result):
         pytest.param(
             {"features": FEATURES, "estimator": "logistic", "bootstrap": 4}, marks=pytest.mark.slow
         ),
-        {"features": ["x_*", "kind"], "combine": "learned", "rows": 500},
+        pytest.param(
+            {"features": ["x_*", "kind"], "combine": "learned", "rows": 500}, marks=pytest.mark.slow
+        ),
         {"features": ["x_*", "gap"], "heldout": records(500, seed=1)},
     ],
     ids=["scores", "control", "propensity", "bootstrap", "learned", "heldout"],
@@ -149,6 +151,7 @@ def test_membership_from_any_source(kind, tmp_path):
     assert told(membership(source, **options)) == expected
 
 
+@pytest.mark.slow
 def test_membership_with_a_model():
     names = ["x_0", "x_1", "x_2"]
     model = LogisticRegression().fit(TABLE[names][:300], TABLE.y[:300])
@@ -249,6 +252,7 @@ def test_leakage_and_retraining():
     assert told(retraining(counts)) == told(retraining(shuffled(counts)))
 
 
+@pytest.mark.slow
 def test_names_and_order_of_columns_do_not_matter():
     """Categories of many levels, too; a name is shown, and that is all."""
     rng = np.random.default_rng(4)

@@ -148,6 +148,7 @@ def test_a_forest_is_named_by_the_columns_it_saw_and_by_its_settings(tmp_path, m
     assert count.calls == 4 + LEARNED
 
 
+@pytest.mark.slow
 def test_a_filtered_generator_is_trained_in_pieces_too(tmp_path, monkeypatch):
     generator = Filtered(FAST, 0.2)
     expected, count = kept(tmp_path, generator=generator), Counted(monkeypatch)
@@ -184,6 +185,7 @@ kept(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_a_kill_loses_at_most_the_forest_in_work(tmp_path, monkeypatch):
     here = Path(__file__).parent
     support = {"PYTHONPATH": os.pathsep.join([*sys.path, str(here.parent / "support")])}

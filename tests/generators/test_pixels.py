@@ -115,6 +115,7 @@ def test_a_sketch_knows_what_an_image_looks_like(rng):
     assert told[:50, 5].max() < told[50:, 5].min()
 
 
+@pytest.mark.slow
 def test_a_training_that_was_stopped_goes_on_where_it_was(digits, tmp_path, monkeypatch):
     whole = made(digits[:200]).to_arrow()
     step, calls = pixel_network.Networks.step, []

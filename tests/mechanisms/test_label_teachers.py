@@ -65,6 +65,7 @@ def test_teachers_are_disjoint_and_no_label_moves_a_record(rng):
     np.testing.assert_array_equal(again.queries_, private.queries_)
 
 
+@pytest.mark.slow
 def test_one_label_moves_one_teacher(rng):
     """Noiseless votes of neighbours: each query moves by at most sqrt(2), and one does."""
     x, y = data(rng, 60)

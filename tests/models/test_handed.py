@@ -98,6 +98,7 @@ def test_a_function_of_losses_cannot_be_the_target_of_attribute():
         divulge.attribute(TABLE, label="y", features="x_*", model=loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["own_chances:fixed", FITTED, loss], ids=["text", "fit", "fun"])
 def test_synthetic_takes_a_model_in_every_form(model, module):
     other = RNG.normal(size=(600, 2))

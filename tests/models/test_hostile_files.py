@@ -174,6 +174,7 @@ def test_what_a_library_does_to_the_rehearsal_becomes_words(tmp_path, what, mess
     rehearsal.rehearse("own_native", place)
 
 
+@pytest.mark.slow
 def test_a_rehearsal_comes_to_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(rehearsal, "SECONDS", 1.0)
     place = tmp_path / "model.own"

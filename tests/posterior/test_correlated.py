@@ -18,6 +18,7 @@ PRIORS = EpsilonPrior(), StrengthPrior()
 SMALL = {"taus": 4, "correlations": 4, "resolution": 0.5}
 
 
+@pytest.mark.slow
 def test_without_correlation_it_is_close_to_binomial():
     """A narrow prior of tau leaves the normal approximation and the unknown c."""
     found = correlated(COUNTS, 0.0, sigma_tau=1e-5, **SMALL).posterior(*PRIORS)
@@ -109,6 +110,7 @@ def test_bad_input():
         correlated([[0, 1, 0, 1]])
 
 
+@pytest.mark.slow
 def test_a_grid_too_coarse_for_the_extreme_correlations_does_no_harm():
     """At tau near its least value and c near 1 the density is narrower than any step here."""
     counts = np.array(
@@ -124,6 +126,7 @@ def test_a_grid_too_coarse_for_the_extreme_correlations_does_no_harm():
     assert coarse.quantile(q) == pytest.approx(fine.quantile(q), rel=5e-3)
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_negligible_under_every_correlation():
     """Counts that scatter far more than binomials: most of the mass is at large tau and c."""
     x = [3, 10, 9, 2, 10, 9, 4, 6, 8, 12, 5, 5, 11, 8, 12, 8, 10, 16, 8, 10]

@@ -59,6 +59,7 @@ def test_the_role_of_the_strength_in_section_4_1_1(n, s, low, high):
     assert found == pytest.approx((low, high), rel=5e-3, abs=6e-4)
 
 
+@pytest.mark.slow
 def test_the_growth_adds_up_to_everything_whatever_the_counts():
     counts = np.array(
         [[40, 100, 40, 100], [0, 100, 0, 100], [1, 1, 1, 1], [0, 1, 0, 1], [9e4, 1e5, 9e4, 1e5]]

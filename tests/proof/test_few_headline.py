@@ -26,6 +26,7 @@ def test_a_strong_leak_is_heard(size, coin, named):
     assert claimed(RandomisedResponse(4.0), size, coin, named, 0).value > 1.0
 
 
+@pytest.mark.slow
 def test_nothing_leaks_and_seldom_is_anything_claimed():
     false = sum(claimed(Null(), 60, 0.5, "epsilon", g).value > 0.0 for g in range(100))
     assert false <= 12  # 5 are expected at most; more than 12 with a probability of 0.2%

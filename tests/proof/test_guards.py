@@ -45,7 +45,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    "source", [pytest.param(s, marks=[pytest.mark.slow] * (s == "logistic")) for s in WRONG]
+    "source",
+    [
+        pytest.param(s, marks=[pytest.mark.slow] * (s in ("logistic", "held-out, few")))
+        for s in WRONG
+    ],
 )
 def test_wrong_propensities_claim_no_leak_where_there_is_none(source):
     result = membership(drawn(ROWS), score="score", features="x_*", **WRONG[source])
@@ -104,6 +108,7 @@ def test_a_handful_of_held_out_records_cannot_teach():
     assert "held-out records hold only" in result.verdict.reasons[0]
 
 
+@pytest.mark.slow
 def test_the_bootstrap_resamples_the_held_out_records(monkeypatch):
     taught = []
 

@@ -152,6 +152,7 @@ def test_independent_scores_are_never_robust():
     assert any("own coin only" in reason for reason in found.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_several_seeds_agree_on_the_named_one():
     found = divulge.membership(
         table(), score="score", lower_is_member=False, headline="epsilon@1e-5", seeds=3

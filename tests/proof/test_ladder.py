@@ -110,6 +110,7 @@ def test_a_learning_curve_may_forbid_it(curves, reason):
     assert found.extrapolable == (not reason)
 
 
+@pytest.mark.slow
 def test_a_rung_where_nothing_differs_finds_little():
     """Score, features and truth are independent: the whole way through the nuisance models."""
     rng = np.random.default_rng(5)

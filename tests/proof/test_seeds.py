@@ -62,6 +62,7 @@ def test_the_result_says_how_it_was_combined(combined):
     assert again.diagnostics.seeds.seeds == 3
 
 
+@pytest.mark.slow
 def test_one_seed_changes_nothing():
     options = {"score": "loss", "features": "x_*", "estimator": "logistic"}
     one, plain = (

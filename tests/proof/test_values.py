@@ -24,6 +24,7 @@ def drawn(records, seed, **kwargs):
     return table, log_target - log_proxy, priors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 10])
 def test_more_is_proved_than_by_coins_and_less_than_is_there(classes):
     table, score, priors = drawn(4000, 0, kind="uniform", epsilon=2.0, classes=classes)

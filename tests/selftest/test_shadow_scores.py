@@ -19,6 +19,7 @@ def claims(game: ShadowScores, games: int = GAMES) -> np.ndarray:
     return np.array([game(ERROR, rng) for _ in range(games)])
 
 
+@pytest.mark.slow
 def test_nothing_is_proved_of_a_target_that_saw_none_of_the_records():
     false = np.count_nonzero(claims(ShadowScores("lira", 0.0, "epsilon")) > 0.0)
     assert binom.sf(false - 1, GAMES, ERROR) > 1e-3

@@ -52,6 +52,7 @@ def test_small_without_shift():
     assert allowance.mu == pytest.approx(MU_SCALE * allowance.slope)
 
 
+@pytest.mark.slow
 def test_large_with_shift_that_no_model_learned():
     n, rng = nuisances(missed=1.0)
     slopes = higher_order(n, rng)
@@ -89,6 +90,7 @@ def test_a_leak_alone_does_not_show():
     assert abs(slope.value) < 3.0 * slope.standard_error
 
 
+@pytest.mark.slow
 def test_the_simulated_world_has_the_errors_of_the_fit():
     many, rng = nuisances(rows=2500, shift=1.0)
     few, _ = nuisances(rows=500, shift=1.0)

@@ -102,6 +102,7 @@ def test_the_learning_curve_tells_knowledge_from_memory(smart, remembering):
     assert memory.less(2.5, memory.epsilon) == pytest.approx(2.5 * (1 - memory.share))
 
 
+@pytest.mark.slow
 def test_a_flat_learning_curve_is_no_evidence():
     """A parity of six columns: the student learns nothing from n records, nor from n / 2."""
     rng = np.random.default_rng(10)

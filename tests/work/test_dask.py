@@ -88,6 +88,7 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     assert str(caught.value) == "row 0"
 
 
+@pytest.mark.slow
 def test_a_local_cluster_without_an_address(expected):
     assert same(list(Engine("dask", n_jobs=2).run(sums(), range(6))), expected[:6])
 
@@ -99,6 +100,7 @@ def test_the_command_says_the_same(engine, tmp_path):
     assert here == there
 
 
+@pytest.mark.slow
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from divulge.work import SERIAL, Engine, versions
 from divulge.work import pieces as pieces_
@@ -74,6 +75,7 @@ def test_a_kill_loses_at_most_the_piece_in_work(tmp_path):
     assert calls(tmp_path) == done
 
 
+@pytest.mark.slow
 def test_two_runs_share_a_folder(tmp_path):
     runs = [start(tmp_path, log=f"log{k}") for k in range(2)]
     assert [run.communicate()[0].strip() for run in runs] == [SUM, SUM]

@@ -226,6 +226,7 @@ def test_knowledge_that_no_student_learns_is_no_leak(log_odds):
     assert values(result, "prior")[("epsilon", 0.0)] > 0.05  # what it would have claimed
 
 
+@pytest.mark.slow
 def test_too_few_held_out_records_are_said_to_be_too_few():
     data = pd.DataFrame(table(epsilon=3.0, records=1000))
     result = attribute(data[:900], label="y", heldout=data[900:], repeats=1)
@@ -327,6 +328,7 @@ def test_a_target_that_is_surer_of_training_records_is_no_leak(kind):
     assert all(b.value <= 0.02 for b in result.headline())
 
 
+@pytest.mark.slow
 def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
     drawn = NoisyLabels(sharp=0.3).sample(4000, np.random.default_rng(8), trained=2000)
     both = pd.DataFrame(columns(drawn))
@@ -334,6 +336,7 @@ def test_a_target_that_is_less_sure_of_training_records_is_pointed_out():
     assert any("less confident on its training records" in r for r in result.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_interpolated_noisy_labels_stay_below_their_epsilon():
     rng = np.random.default_rng(9)
     drawn = NoisyLabels().sample(4000, rng)
@@ -460,6 +463,7 @@ def test_models_in_place_of_columns(people):
     assert result.bounds == again.bounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outside", [True, False])
 def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
     train, rest, forest = people[0][:1000], *people[1:]
@@ -517,6 +521,7 @@ class Memory:
         return np.column_stack([0.95 - 0.9 * said, 0.05 + 0.9 * said])
 
 
+@pytest.mark.slow
 def test_a_remembering_model_gives_its_protected_column_away(secrets):
     """Asked with a wrong secret it does not know the record."""
     frame, rest = secrets
@@ -544,6 +549,7 @@ def test_several_protected_columns_share_the_error(people):
     assert Result.from_json(result.to_json()).to_json() == result.to_json()
 
 
+@pytest.mark.slow
 def test_several_protected_columns_jointly_are_one_value(people):
     train, rest, forest = people[0][:1000], *people[1:]
     arguments = {

@@ -308,6 +308,7 @@ def test_files_appear_together_or_not_at_all(data, tmp_path):
         canaries.write_plan(made, source, plan=out, records=tmp_path / "in.json", overwrite=True)
 
 
+@pytest.mark.slow
 def test_false_claims_are_rare_on_a_known_mechanism():
     """40 audits at an error of 10%: more than 10 false ones would have probability 0.002."""
     mechanism = GaussianMechanism(1.0)

@@ -21,6 +21,7 @@ def test_a_document_is_one_trial():
     assert "divided by 5" in found.sentence
 
 
+@pytest.mark.slow
 def test_records_that_stay_together_fool_an_audit_that_is_not_told():
     """The same games with and without the column: five copies are not five coins."""
     games = range(24)
@@ -97,6 +98,7 @@ def test_scores_of_tokens_make_a_table_of_texts():
     assert any("describe a text only in part" in r for r in without.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_a_text_among_the_features_is_not_folded_into_categories():
     result = divulge.membership(texts(), features="text", quick=True)
     assert result.diagnostics.text.recognised

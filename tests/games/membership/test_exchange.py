@@ -107,6 +107,7 @@ def test_helpers_take_away_what_the_target_knows_and_the_verdict_says_so():
     assert again.diagnostics.ladder.extrapolable == ladder.extrapolable
 
 
+@pytest.mark.slow
 def test_given_losses_are_a_feature():
     data = table(600)
     rng = np.random.default_rng(2)

@@ -68,6 +68,7 @@ def test_composition_pays_for_every_record_outside_the_overlap():
     assert all(b.value == 0.0 for b in result.bounds if b.correction == "composition")
 
 
+@pytest.mark.slow
 def test_balancing_balances():
     result = membership(
         table(n=3000, d=2, shift=1.5), score="loss", features="x_*", estimator="logistic"
@@ -89,6 +90,7 @@ def test_a_shift_that_the_score_follows_fools_only_the_naive_audit():
     assert result.verdict.status == "no evidence"
 
 
+@pytest.mark.slow
 def test_two_files_and_one_table_agree_on_the_pools(tmp_path, known):
     data = pd.DataFrame(table())
     data[data.member].to_parquet(tmp_path / "in.parquet")
@@ -192,6 +194,7 @@ def test_the_seed_fixes_everything():
     assert one["diagnostics"]["draw"] != other["diagnostics"]["draw"]
 
 
+@pytest.mark.slow
 def test_the_published_bootstrap():
     result = membership(
         table(n=1500), score="loss", features="x_*", estimator="logistic", bootstrap=20

@@ -45,6 +45,7 @@ def test_a_control_that_finds_nothing_makes_it_robust(table):
     assert found.diagnostics.negative_control.likeness > 0.6
 
 
+@pytest.mark.slow
 def test_a_control_that_knows_nothing_supports_nothing(table):
     given = {"score": "loss", "features": ["words"], "text": "text"}
     stated = {"training_size": 750, "reference_size": 750}
@@ -73,6 +74,7 @@ def test_sizes_make_a_noisy_twin_comparable(table):
     assert any("learned from 250 records" in reason for reason in less.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_a_control_that_shows_as_much_before_its_allowance_vetoes(table):
     words = table["words"]
     shown = np.where(table["member"], 0.35, 0.0)  # a bias that no feature shows, in both models

@@ -62,6 +62,7 @@ def test_the_slow_form_trains_shadow_models_for_each_decision():
     assert found.with_record.mean() < found.without.mean() - 4.0
 
 
+@pytest.mark.slow
 def test_the_slow_form_is_independent_under_the_null():
     """Nothing leaks: over many decisions both errors are those of guessing at the target."""
     rng_base, record = np.zeros(3), 0.0
@@ -112,6 +113,7 @@ def test_more_models_keep_the_pieces_that_are_there(tmp_path):
     assert more.calls == 20
 
 
+@pytest.mark.slow
 def test_processes_change_nothing():
     """Functions of this module only: they must be found by the other process."""
     alone = divulge.retraining.measure(

@@ -128,6 +128,7 @@ def test_from_texts_to_a_result(folder, tmp_path):
     assert {p: p.stat().st_mtime_ns for p in tmp_path.glob("*.piece")} == before
 
 
+@pytest.mark.slow
 def test_a_model_of_texts_needs_no_label(folder):
     place, members, rng = folder
     result = divulge.synthetic(

@@ -157,6 +157,7 @@ def test_a_model_that_never_saw_the_members_leaks_nothing():
     assert result.measurements["epsilon_tilde"] < 0.2
 
 
+@pytest.mark.slow
 def test_a_poor_generator_shows_in_c_not_in_the_bounds():
     data = records(1500, 5)
     model = fitted(LogisticRegression(), records(1500, 6))
@@ -178,6 +179,7 @@ def test_losses_and_generated_records_may_come_as_columns(alone):
     assert any("no helper" in reason for reason in alone.verdict.reasons)
 
 
+@pytest.mark.slow
 def test_gamma_is_part_of_the_verdict(alone):
     found = of_losses_alone(gamma=2e-6)
     told = found.diagnostics.measurement
