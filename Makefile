@@ -188,7 +188,7 @@ experiments: $(VENV)/.developing
 	$(if $(NOVELS),$(call QUICK,lineup_language))
 	$(if $(OPACUS),$(call QUICK,gradient_canaries))
 	$(if $(OPACUS),$(if $(NOVELS),$(call QUICK,panoramia_text)))
-	$(BIN)/python experiments/label_limits.py
+	$(BIN)/python experiments/label_limits.py --runs 1
 
 # Fashion-MNIST as Debian ships it, unpacked without root; experiments/label_tables.py reads it.
 FASHION := out/fashion-mnist

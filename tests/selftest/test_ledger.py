@@ -14,9 +14,9 @@ from commands import run
 from divulge import selftest
 from divulge.errors import DivulgeError
 from divulge.selftest import ledger, uses
-from divulge.selftest.accumulate import accumulate
+from divulge.selftest.accumulate import _tasks, accumulate
 from divulge.selftest.case import Case, Check
-from divulge.selftest.standing import convicting, families, standings
+from divulge.selftest.standing import Standing, convicting, families, standings
 from divulge.selftest.wealth import log_wealth
 from divulge.work import Engine
 
@@ -61,6 +61,16 @@ def test_games_add_up_over_runs_and_are_the_same_games(tmp_path):
     assert [(r.games, r.false) for r in twice] == [(r.games, r.false) for r in once]
     assert all(r.games == 90 for r in once)
     assert len((tmp_path / "once" / ledger.FILE).read_text().splitlines()) == 2
+
+
+def test_every_row_begins_and_the_cheapest_ends_first():
+    dear = Standing(case(0.0, 0), 0.05, games=1000, seconds=900.0, played=((0, 0, 1000),))
+    new = Standing(case(0.0, 1), 0.05)
+    cheap = Standing(case(0.0, 2), 0.05, games=500, seconds=1.0, played=((0, 0, 500),))
+    told = [task.case.label for task in _tasks([dear, new, cheap], 2000, 0.05, 0, 1)]
+    order = list(dict.fromkeys(told[1:]))
+    assert told[0] == new.case.label
+    assert order == [cheap.case.label, dear.case.label, new.case.label]
 
 
 def test_a_row_is_played_as_by_the_plain_self_test(tmp_path):

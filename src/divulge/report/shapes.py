@@ -35,7 +35,7 @@ class Shape:
 
 def label(key: str, labels: Mapping[str, str] = LABELS) -> str:
     """Words for a key: ours if we know it, else a plain key with its underscores opened."""
-    if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key) and len(key) <= 40:
+    if re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", key) and len(key) <= 60:
         return labels.get(key, key.replace("_", " "))
     return key or "(no name)"
 

@@ -1,10 +1,11 @@
-"""Games for a ledger: as many as there is time for, those rows first that have had the fewest.
+"""Games for a ledger: as many as there is time for, those rows first that are completed soonest.
 
 A row that looks bad plays on, one that is convicted stops; looking costs nothing (``wealth.py``).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -71,21 +72,26 @@ def _played(known: Sequence[Standing]) -> dict[str, tuple[int, int]]:
 def _tasks(
     known: Sequence[Standing], repetitions: int, error: float, seed: int, again: int
 ) -> list[Games | Computation]:
-    """What is missing, in an order in which all rows advance together."""
-    waiting: list[tuple[float, Games | Computation]] = []
-    for row in known:
+    """What is missing: a first part of every row, then whole rows, those first that take least.
+
+    What a row takes is known from its games; one that had none waits, after its first part, to
+    the end. However short a run is, as many rows as possible have all their games when it ends.
+    """
+    waiting: list[tuple[tuple[float, ...], Games | Computation]] = []
+    for place, row in enumerate(known):
         if isinstance(row.case, Check):
             if row.games == 0:
-                waiting.append((0.0, Computation(row.case, error)))
+                waiting.append(((0.0,), Computation(row.case, error)))
             continue
         if again > 1 and row.wealth < DOUBTFUL:
             continue
-        goal = again * wanted(row.case, repetitions)
-        had = row.games
-        for start, size in row.unplayed(seed, goal - row.games):
-            for part in parts(row.case, error, seed, start, size):
-                waiting.append((had / goal, part))
-                had += part.size
+        missing = again * wanted(row.case, repetitions) - row.games
+        cost = missing * row.seconds / row.games if row.games else math.inf
+        runs = row.unplayed(seed, missing)
+        found = [part for start, size in runs for part in parts(row.case, error, seed, start, size)]
+        for number, part in enumerate(found):
+            first = number == 0 and not row.games
+            waiting.append(((0.0,) if first else (1.0, cost, place), part))
     return [task for _, task in sorted(waiting, key=lambda pair: pair[0])]
 
 
