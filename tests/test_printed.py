@@ -68,13 +68,13 @@ def test_nothing_is_kept_that_no_page_names():
 def test_every_command_names_a_script_and_stale_ones_are_told(capsys):
     found = reprint.commands([])
     assert found
-    for each in found:
-        assert each.script.is_file()
-        assert each.standing() != "never printed"
+    assert all(each.script.is_file() for each in found)
+    standings = {each.command: each.standing() for each in found}
+    assert "never printed" not in standings.values()
     with capsys.disabled():
-        stale = [each.command for each in found if each.standing() == "stale"]
+        stale = [*standings.values()].count("stale")
         if stale:
-            print(f"\n{len(stale)} printed tables are stale: `make reprint` prints them anew.")
+            print(f"\n{stale} printed tables are stale: `make reprint` prints them anew.")
 
 
 def test_a_number_that_was_not_printed_is_seen():
