@@ -35,7 +35,7 @@ def truth(population):
         (0.0, 1.0),
         pytest.param(0.4, 1.0, marks=pytest.mark.slow),
         pytest.param(0.0, 0.5, marks=pytest.mark.slow),
-        (0.3, 0.5),
+        pytest.param(0.3, 0.5, marks=pytest.mark.slow),
     ],
 )
 def test_the_likelihood_ratio_reaches_the_power_of_the_formula(population, noise, rate):

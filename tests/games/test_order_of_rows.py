@@ -84,7 +84,9 @@ def told(result):
         pytest.param(
             {"features": ["x_*", "kind"], "combine": "learned", "rows": 500}, marks=pytest.mark.slow
         ),
-        {"features": ["x_*", "gap"], "heldout": records(500, seed=1)},
+        pytest.param(
+            {"features": ["x_*", "gap"], "heldout": records(500, seed=1)}, marks=pytest.mark.slow
+        ),
     ],
     ids=["scores", "control", "propensity", "bootstrap", "learned", "heldout"],
 )

@@ -82,7 +82,8 @@ def test_one_label_moves_one_teacher(rng):
     assert 1.0 < max(moved) <= math.sqrt(2 * 60)
 
 
-@pytest.mark.parametrize("noise", [pytest.param("gaussian", marks=pytest.mark.slow), "laplace"])
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_exact_attack_on_the_worst_neighbours_keeps_to_the_curve(noise):
     """End to end, many fits: the likelihood ratio of the noisy votes for one replaced label."""
     queries, runs = 4, 1_500

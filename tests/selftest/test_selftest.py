@@ -164,6 +164,7 @@ def test_the_full_form_has_what_peers_fail_on():
     assert len(labels) == len(set(labels))
 
 
+@pytest.mark.slow
 def test_rows_do_not_depend_on_jobs_or_on_the_other_cases():
     chosen = selftest.cases(quick=True, only="binomial")
     chosen = [c for c in chosen if isinstance(c, Case)][:4]

@@ -33,6 +33,7 @@ def test_no_more_is_proved_than_there_is(attack, disclosed):
     assert binom.sf(false - 1, 100, ERROR) > 1e-3
 
 
+@pytest.mark.slow
 def test_shadow_models_that_are_spared_the_members_are_convicted():
     """They answer for others as for records they were trained on: the truths show in the score."""
     with applied(SPARED):

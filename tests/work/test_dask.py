@@ -105,6 +105,7 @@ def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 
 
+@pytest.mark.slow
 def test_generated_records_are_the_same(engine):
     assert generated(engine).equals(generated(SERIAL))
 

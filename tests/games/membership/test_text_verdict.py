@@ -23,6 +23,7 @@ def table():
     }
 
 
+@pytest.mark.slow
 def test_without_a_control_it_is_fragile(table):
     plain = divulge.membership(table, score="loss", features=["words"])
     assert not plain.verdict.robust

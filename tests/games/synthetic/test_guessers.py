@@ -42,6 +42,7 @@ def test_the_text_network_sees_the_target_s_tokens_and_the_baseline_does_not(rng
     assert found.attack.value > 1.5
 
 
+@pytest.mark.slow
 def test_kinds_compete(rng):
     pytest.importorskip("torch")
     shown = seen(rng, spelled=spelled(rng, leak=2.0))
