@@ -53,7 +53,7 @@ def test_learned_bets_use_only_the_past(rng):
     ]
 
 
-@pytest.mark.parametrize("shift", [0.0, 2.0])
+@pytest.mark.parametrize("shift", [pytest.param(0.0, marks=pytest.mark.slow), 2.0])
 @pytest.mark.parametrize(
     ("mechanism", "at_least"),
     [(GaussianMechanism(2.0), 4.1), (RandomisedResponse(1.0), 0.88), (MixedExposure(), 3.4)],

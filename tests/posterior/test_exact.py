@@ -163,7 +163,7 @@ def test_it_agrees_with_long_chains(name):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in ("weak", "unequal"))) for n in DRAWN_ANEW],
+    [pytest.param(n, marks=[pytest.mark.slow] * (n != "one")) for n in DRAWN_ANEW],
 )
 def test_it_agrees_with_importance_sampling(name, rng):
     """Priors as proposals, error rates drawn uniformly on the region: no chain, no grid."""

@@ -41,7 +41,14 @@ def losses(predicted, truth):
     return float(log_losses(predicted, (truth > 0).astype(float)).mean())
 
 
-@pytest.mark.parametrize("shift", [variance, interaction, linear])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        pytest.param(variance, marks=pytest.mark.slow),
+        interaction,
+        pytest.param(linear, marks=pytest.mark.slow),
+    ],
+)
 def test_near_the_oracle(shift):
     result, odds, truth, head, tail = fit(shift, lambda x: x[:, 5])
     oracle, constant = losses(odds[tail], truth[tail]), result.log_loss_constant

@@ -12,7 +12,7 @@ from divulge.errors import InputError, WorkersLost
 from divulge.work import SERIAL, Engine
 
 needs("ray", "ray")
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,6 @@ def expected():
     return list(SERIAL.run(sums(), range(40)))
 
 
-@pytest.mark.slow
 def test_a_killed_worker_and_a_killed_node_change_nothing(engine, nodes, expected, tmp_path):
     found = []
     for result in engine.run(deadly(tmp_path, 5), range(40)):
@@ -55,7 +54,6 @@ def test_a_killed_worker_and_a_killed_node_change_nothing(engine, nodes, expecte
     assert (tmp_path / "died-0").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 def test_a_task_that_always_kills_is_given_up(engine, tmp_path):
     with pytest.raises(WorkersLost, match="4 times"):
@@ -73,7 +71,6 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     assert str(caught.value) == "row 0"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
@@ -81,13 +78,11 @@ def test_the_command_says_the_same(engine, tmp_path):
     assert here == there
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("nodes")
 def test_generated_records_are_the_same(engine):
     assert generated(engine).equals(generated(SERIAL))
@@ -100,6 +95,5 @@ def test_nobody_at_the_address():
         list(Engine("ray", address="head").run(abs, [1]))
 
 
-@pytest.mark.slow
 def test_a_cluster_of_its_own_without_an_address(expected):
     assert same(list(Engine("ray", n_jobs=2).run(sums(), range(6))), expected[:6])
