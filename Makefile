@@ -32,10 +32,8 @@ test:
 # Without plugins that the tests do not use; divulge's own by its name, else pytest rewrites all of divulge.
 # A test that hangs is told with its stack, in place of a run that never ends.
 fast: export PYTEST_DISABLE_PLUGIN_AUTOLOAD = 1
-# One process more than there are cores: some tests wait, for a browser, a server or a process.
-PROCESSES = $$($(BIN)/python -c 'import os; print(1 + (os.cpu_count() or 1))')
 fast: $(VENV)/.developing
-	$(BIN)/python -m pytest -p xdist.plugin -p pytest_timeout --timeout 600 --timeout-method thread -p divulge.integrations.pytest_plugin --numprocesses $(PROCESSES) --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -p xdist.plugin -p pytest_timeout --timeout 600 --timeout-method thread -p divulge.integrations.pytest_plugin --numprocesses auto --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.developing
 	$(BIN)/ruff check .
