@@ -68,6 +68,7 @@ def test_power_of_learned_bets(mechanism, at_least, shift):
     assert np.mean(found) >= at_least
 
 
+@pytest.mark.slow
 def test_several_columns_and_averaged_wealth(rng):
     truth = np.where(rng.random(3000) < 0.5, 1.0, -1.0)
     noise = rng.normal(size=3000)

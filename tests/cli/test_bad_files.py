@@ -102,7 +102,7 @@ def table_cases() -> Iterator[Case]:
             yield Case(f"{table}, no header", command, SOUND | {table: nameless})
 
 
-@parametrised(table_cases())
+@parametrised(table_cases(), one_in=3)
 def test_a_table_that_is_none(case, tmp_path):
     refused(case, tmp_path)
 

@@ -123,7 +123,7 @@ def function_cases() -> Iterator[Case]:
             yield Case(f"classifier {name}", audit, files(module, text), says)
 
 
-@parametrised(function_cases())
+@parametrised(function_cases(), one_in=3)
 def test_a_model_of_ones_own(case, tmp_path):
     refused(case, tmp_path)
 

@@ -53,6 +53,7 @@ def error_of_8_percent(trials, mechanism, error, rng):
     return bounds.epsilon_lower_bound(counts.trials, counts.guesses, counts.correct, 0.0, 0.08)
 
 
+@pytest.mark.slow
 def test_an_uncorrected_sweep_is_caught():
     case = broken(sweep_uncorrected, Null(), GameSize(1000))
     (row,) = selftest.run([case], repetitions=150)
@@ -204,6 +205,7 @@ def test_the_ranks_of_a_true_posterior_are_uniform():
     assert np.max(np.abs(ranks - uniform)) < 1.63 / np.sqrt(120)  # Kolmogorov, 1%
 
 
+@pytest.mark.slow
 def test_a_posterior_that_forgets_the_strength_is_caught(monkeypatch):
     """Strength 1 assumed, as in Remark 2: the intervals are far too narrow."""
     from divulge.posterior.priors import StrengthPrior

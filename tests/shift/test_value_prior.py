@@ -236,6 +236,7 @@ def test_a_blind_baseline_finds_a_prior_that_is_wrong():
     assert misfit_of(table, proxy, truth - proxy) > 0.2
 
 
+@pytest.mark.slow
 def test_a_value_that_the_head_never_saw_is_no_crash():
     table = drawn(500, classes=4)
     codes = table.codes.copy()
@@ -248,6 +249,7 @@ def test_a_value_that_the_head_never_saw_is_no_crash():
     assert np.isfinite(priors.value).all()
 
 
+@pytest.mark.slow
 def test_the_prior_on_held_out_records_ignores_every_training_value():
     table = drawn(1600, epsilon=2.0)
     target, proxy = logs(table)

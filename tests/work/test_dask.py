@@ -20,7 +20,7 @@ from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 
 needs("distributed", "dask")
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -88,24 +88,20 @@ def test_an_exception_of_a_task_reaches_the_caller_as_itself(engine):
     assert str(caught.value) == "row 0"
 
 
-@pytest.mark.slow
 def test_a_local_cluster_without_an_address(expected):
     assert same(list(Engine("dask", n_jobs=2).run(sums(), range(6))), expected[:6])
 
 
-@pytest.mark.slow
 def test_the_command_says_the_same(engine, tmp_path):
     here = audited(tmp_path, "--backend", "serial", "--no-cache")
     there = audited(tmp_path, "--backend", "dask", "--address", engine.address, "--no-cache")
     assert here == there
 
 
-@pytest.mark.slow
 def test_scores_are_the_same(engine):
     assert scored(engine).equals(scored(SERIAL))
 
 
-@pytest.mark.slow
 def test_generated_records_are_the_same(engine):
     assert generated(engine).equals(generated(SERIAL))
 
@@ -143,7 +139,6 @@ def test_a_worker_with_an_edited_checkout_is_refused(engine, cluster, tmp_path):
         other.wait()
 
 
-@pytest.mark.slow
 def test_a_task_that_always_kills_is_given_up(engine, tmp_path):
     with pytest.raises(WorkersLost, match="KilledWorker"):
         list(engine.run(deadly(tmp_path, 1, times=99), range(3)))

@@ -483,6 +483,7 @@ def test_a_protected_column_gets_a_proxy_of_its_own(people, outside):
     assert "male" in result.verdict.sentence
 
 
+@pytest.mark.slow
 def test_a_numeric_protected_column_in_bins(people):
     train, rest, forest = people[0][:1000], *people[1:]
     result = attribute(

@@ -249,6 +249,7 @@ GROUPED = pd.DataFrame(
 )
 
 
+@pytest.mark.slow
 def test_the_hierarchy_is_stated_beside_pooled_counts():
     """Appendix C in full, and its shortcut: both about the same, and each says which it is."""
     full, pooled = (
