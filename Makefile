@@ -160,7 +160,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/throughput.py
 
-# Every experiment of the papers in its quick form, in less than an hour; `make fashion text dpsgd` first brings
+# Every experiment of the papers in its quick form; `make fashion text dpsgd` first brings
 # what those of pictures, of novels and of DP-SGD need. The full forms are in docs/evidence.
 QUICK = $(BIN)/python experiments/$(1).py --quick
 experiments: $(VENV)/.developing
