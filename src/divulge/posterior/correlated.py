@@ -38,7 +38,7 @@ SIGMA_TAU = 0.01
 MARGINS = ("beta-binomial", "normal")
 TAUS, CORRELATIONS = 8, 8
 RESOLUTION = 0.6
-_NODES, _MANY, _WIDTHS = 40, 192, 28.0
+_NODES, _MANY, _WIDTHS = 32, 128, 20.0
 """Fewest and most nodes along a segment, and how many for one width sqrt(1 - c^2) of a density."""
 _DROP = 16.0
 _TAIL = 4.5
@@ -46,6 +46,8 @@ _NEGLIGIBLE = 25.0
 _ZERO_TERMS = 2000
 _LIMIT = 8.0
 _ANGLES = 16
+_FLAT = 0.2
+"""Up to this many of its widths, delta is so small that one place along it will do."""
 _GRID = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 1500)])
 """Rates at which the probability of no error at all is tabulated."""
 
@@ -212,7 +214,8 @@ def correlated(
     # Dense towards both ends, where the posterior of c may be narrow.
     c = np.sin(np.pi * (nodes - 0.5))
     log_c = np.log(weights * np.cos(np.pi * (nodes - 0.5)))
-    across = int(np.clip(np.ceil(2.0 + 2.0 * delta * sharpness(table)), 2, 24))
+    widths = delta * sharpness(table)
+    across = 1 if widths <= _FLAT else int(np.clip(np.ceil(2.0 + 2.0 * widths), 2, 24))
     shares = [(t, j) for t in range(taus) for j in range(correlations)]
     log_share = np.array([log_tau[t] + log_c[j] for t, j in shares])
     log_share -= logsumexp(log_share)

@@ -140,7 +140,13 @@ def log_difference(left: Array, right: Array, k: Index, j: Index) -> Array:
 
 
 def _rings(growth: Growth, e: Array, delta: float, count: int) -> Array:
-    """For each node: ``log of 1/(1-s) integral over r from s to 1 of delta dG/dd(e, r delta)``."""
+    """For each node: ``log of 1/(1-s) integral over r from s to 1 of delta dG/dd(e, r delta)``.
+
+    With a single place, its value in the middle stands for all.
+    """
+    if count == 1:
+        middle = growth(e, np.full_like(e, 0.5 * delta), True)
+        return np.asarray(middle[..., None] + np.log(delta))
     lobatto = 0.5 * (1.0 - np.cos(np.pi * np.arange(count) / (count - 1)))
     nodes, weights = gauss_legendre(12)
     flat_e, flat_d = (np.ravel(a) for a in np.meshgrid(e, lobatto * delta, indexing="ij"))

@@ -15,7 +15,7 @@ from divulge.proof.resampled import Resampled
 from divulge.proof.rule import Rule
 from divulge.result.of_helpers import LadderRecord
 from divulge.trials import Trials
-from divulge.types import Array, Floats
+from divulge.types import Floats
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Controls:
     target_before: float = math.inf
     """What the target shows before any allowance is deducted."""
     likeness: float | None = None
-    """Rank correlation of the two scores among non-members, of what the features leave of them."""
+    """Rank correlation of the two scores among non-members."""
     sizes: tuple[int, int] | None = None
     """Records of the members' kind that the target and the control learned from: a user's word."""
     as_given: float | None = None
-    """Rank correlation of the scores as given, among non-members."""
+    """The same where each is one score, so that their scales can be compared; else None."""
     apart: float | None = None
     """How much the control's mean score differs there, in its standard deviations."""
 
@@ -64,7 +64,7 @@ SAME_SHARE = 0.5
 
 def negative_control(
     trials: Trials,
-    reference: Array,
+    control: Trials,
     target: Proof,
     rule: Rule,
     rng: np.random.Generator,
@@ -72,31 +72,30 @@ def negative_control(
 ) -> Controls:
     """The same audit on a model that never saw the members: what it shows is confounding.
 
-    The propensities come from the same source and have the same guards. ``target`` is the proof
-    from the target's scores, ``sizes`` are the numbers of records that both learned from.
+    Its propensities have the same guards, but its score is no feature of its own audit. ``target``
+    is the proof from the target's scores, ``sizes`` are the numbers of records that both learned
+    from.
     """
-    again = replace(trials, score=reference)
     only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
     try:
-        proof = prove(again, only, rng)
+        proof = prove(control, only, rng)
         bets = target if target.bet is not None else prove(trials, only, rng)
     except CannotConclude as reason:
         return Controls(unheard=f"The negative control could not be run. {reason}")
     outside = target.prepared.truth < 0  # neither model saw these records
-    left = (p.prepared.score[outside] for p in (target, proof))
+    given, other = target.prepared.raw[outside], proof.prepared.raw[outside]
     found = Controls(
         reference=proof.bounds[0].value,
         before=_before(proof),
         target_before=_before(bets),
-        likeness=_likeness(*left),
+        likeness=_likeness(given, other),
         sizes=sizes,
     )
     if trials.columns.shape[1] > 1:  # one score of several has no scale to compare
         return found
-    given, control = target.prepared.raw[outside], proof.prepared.raw[outside]
-    scale = max(float(control.std()), 1e-12)
-    apart = abs(float(given.mean(dtype=float) - control.mean(dtype=float))) / scale
-    return replace(found, as_given=_likeness(given, control), apart=apart)
+    scale = max(float(other.std()), 1e-12)
+    apart = abs(float(given.mean(dtype=float) - other.mean(dtype=float))) / scale
+    return replace(found, as_given=found.likeness, apart=apart)
 
 
 def _before(proof: Proof) -> float:
@@ -105,11 +104,7 @@ def _before(proof: Proof) -> float:
 
 
 def _likeness(target: Floats, control: Floats) -> float:
-    """Rank correlation of two scores.
-
-    Of what the features leave of them it says most: two models may agree in what everybody sees,
-    while one of them knows what the features do not show and the other does not.
-    """
+    """Rank correlation of two scores."""
     ranks = [rankdata(score) for score in (target, control)]
     if any(np.ptp(r) == 0.0 for r in ranks):
         return 0.0

@@ -35,7 +35,7 @@ from divulge.proof.resampled import published
 from divulge.proof.rule import CORRECTIONS, DELTAS, Named, Rule
 from divulge.result import Diagnostics, Result
 from divulge.trials import Trials
-from divulge.types import Array, Progress
+from divulge.types import Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
@@ -43,6 +43,8 @@ from divulge.work.threads import single
 __all__ = ["Pools", "audit_pools", "membership", "read_pools"]
 
 DEFAULT = Rule()
+CONTROL = "score of the control"
+"""The name of that feature."""
 
 
 @public("membership")
@@ -219,7 +221,7 @@ def audit_pools(
         concluded = None
         for place, view in enumerate(views):
             rng = content.generator([seed + k, place], view.truth, view.score)
-            context, trials, reference = _drawn(view, rule, rng, provenance, helped)
+            context, trials, control = _drawn(view, rule, rng, provenance, helped)
             told = seeds_.told(progress, k * len(views) + place, seeds * len(views))
             try:
                 proofs.append(prove(trials, own, rng, told))
@@ -227,7 +229,7 @@ def audit_pools(
                 failed = failed or state.no_conclusion(context, str(reason))
                 proofs.append(None)
                 continue
-            concluded = concluded or (context, trials, reference, rng)
+            concluded = concluded or (context, trials, control, rng)
         proof = proofs[0] if helped is None else exchanged(proofs, rule.error)
         if proof is None or concluded is None:
             kept.append(None)
@@ -237,13 +239,13 @@ def audit_pools(
     if first is None or not seeds_.concludes(kept):
         assert failed is not None
         return failed
-    context, trials, reference, rng, proof = first
+    context, trials, control, rng, proof = first
     if seeds > 1:
         proof = seeds_.combined(kept, proof, rule.error)
     around = NO_CONTROLS
-    if reference is not None:
+    if control is not None:
         plain = replace(rule, headline=None)
-        around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
+        around = controls.negative_control(trials, control, proof, plain, rng, _sizes(pools))
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = published(
             trials,
@@ -283,10 +285,16 @@ def _drawn(
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
     helped: exchange.Helped | None,
-) -> tuple[state.Context, Trials, Array | None]:
-    """The trials of one seed, what is known of them before the audit, and a control's scores."""
+) -> tuple[state.Context, Trials, Trials | None]:
+    """The trials of one seed, what is known of them before the audit, and the control's trials.
+
+    A control never saw the members, so its score is one more thing that is known of a record: it is
+    a feature of the target's audit, where there are others. Its own audit has only those.
+    """
     drawn = draw(pools.truth, rng)
-    features = pools.features.rows(drawn.rows)
+    plain = features = pools.features.rows(drawn.rows)
+    if pools.reference is not None and features.names and pools.heldout is None:
+        features = exchange.beside(features, pools.reference[drawn.rows], CONTROL)
     sizes = int((pools.truth > 0).sum()), int((pools.truth < 0).sum())
     same = np.zeros(0, dtype=np.intp)
     if features.names:
@@ -325,5 +333,7 @@ def _drawn(
         heldout=pools.heldout,
         heldout_levels=pools.heldout_levels,
     )
-    reference = None if pools.reference is None else pools.reference[drawn.rows]
-    return context, trials, reference
+    if pools.reference is None:
+        return context, trials, None
+    reference = pools.reference[drawn.rows]
+    return context, trials, replace(trials, score=reference, features=plain.matrix)
