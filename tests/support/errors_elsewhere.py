@@ -332,6 +332,13 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "a control is no feature of the target's audit",
+        "divulge.games.membership.play:_drawn",
+        "if pools.reference is not None and features.names and pools.heldout is None:",
+        "if False:",
+        ("hostile, bound beside a control that says the same",),
+    ),
+    Mutation(
         "folded levels forgotten",
         "divulge.proof.robustness:_folded",
         "if not found.folded:",

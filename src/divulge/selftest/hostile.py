@@ -22,12 +22,12 @@ from divulge.result.of_helpers import Adjusted, LadderRecord
 from divulge.selftest.case import Case, Check
 from divulge.selftest.coded_tables import CODED, HIDDEN
 from divulge.selftest.fresh_tables import FRESH
-from divulge.selftest.hostile_tables import KINDS, OTHERS, UNSEEN
+from divulge.selftest.hostile_tables import FEW, KINDS, OTHERS, UNSEEN
 from divulge.shift.benchmark import LeftOut
 
 ALL = {**KINDS, **UNSEEN, **FRESH, **CODED}
-WITH_HIDDEN = {**ALL, **HIDDEN}
-ROWS = 4000
+WITH_HIDDEN = {**ALL, **HIDDEN, **FEW}
+ROWS, FEW_ROWS = 4000, 1000
 SHARE = 0.05
 """A hundred games in the full form."""
 QUICK = ("300 prototypes",)
@@ -66,7 +66,7 @@ class Hostile:
     rows: int = ROWS
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
-        control = self.kind in WITH_CONTROL
+        control = self.kind in WITH_CONTROL or self.kind in FEW
         result = audit(self.kind, self.rows, error, rng, control=control)
         return max((b.value for b in result.headline()), default=0.0)
 
@@ -126,8 +126,38 @@ def not_judged(error: float) -> float:
     return float(not Controls(unheard="The shift cannot be estimated well enough.").speaks)
 
 
+def repeated(error: float) -> float:
+    """What is proved of a target that only says what a model without the members says."""
+    rng = np.random.default_rng(0)
+    drawn = FEW["the same, more of it"](FEW_ROWS, rng)
+    alike = drawn.score + 0.05 * rng.standard_normal(drawn.score.size)
+    member = drawn.truth > 0.0
+    result = membership(
+        {**drawn.columns, "member": member, "score": drawn.score, "control": alike},
+        score="score",
+        lower_is_member=False,
+        features=list(drawn.columns),
+        reference_score="control",
+        corrections=("balanced", "prior"),
+        deltas=(),
+        error=error,
+    )
+    return max(b.value for b in result.bounds)
+
+
 def cases() -> Iterator[Case | Check]:
     """One row for each kind, and one that no finding among them is robust."""
+    yield Check(
+        "hostile, bound beside a control that says the same",
+        "epsilon",
+        None,
+        "null, a hidden thing known to both",
+        f"estimated, {FEW_ROWS} rows",
+        repeated,
+        quantity="proved, headline or not",
+        limit=0.0,
+        quick=False,
+    )
     yield Check(
         "hostile, leak with a control that shows the same",
         "leak",
@@ -158,6 +188,18 @@ def cases() -> Iterator[Case | Check]:
             play=Hostile(kind),
             truth=0.0,
             quick=kind in QUICK,
+            share=SHARE,
+        )
+    for kind in FEW:
+        yield Case(
+            bound="hostile, membership headline",
+            parameter="headline",
+            delta=None,
+            mechanism=f"null, {kind}",
+            setting=f"estimated, {FEW_ROWS} rows, control",
+            play=Hostile(kind, FEW_ROWS),
+            truth=0.0,
+            quick=False,
             share=SHARE,
         )
     for lacking, evidence in _lacking():

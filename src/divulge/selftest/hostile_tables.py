@@ -250,6 +250,21 @@ def _small(x: Array, label: Array, rng: np.random.Generator) -> Callable[[Array]
     return lambda rows: np.asarray(fitted.decision_function(rows), dtype=float)
 
 
+def known_to_both(odds: float, own: float) -> Sampler:
+    """Something that no column shows tells the groups apart; the target knows it, its twin too.
+
+    Both also share how hard a record is. With few rows the control is often silent by chance.
+    """
+
+    def sample(rows: int, rng: np.random.Generator) -> HostileTable:
+        x = rng.standard_normal((rows, 5))
+        hidden, hard = rng.standard_normal((2, rows))
+        mean = 0.5 * hidden + 0.5 * hard + 0.3 * x[:, 0]
+        return _table(x, odds * hidden, mean, own, rng)
+
+    return sample
+
+
 KINDS: dict[str, Sampler] = {
     "category of 60 levels": categories(60),
     "category of 500 levels": categories(500),
@@ -264,6 +279,11 @@ KINDS: dict[str, Sampler] = {
     "difficulty-calibrated": calibrated(),
 }
 """What the guards were built against."""
+FEW: dict[str, Sampler] = {
+    "a hidden thing known to both": known_to_both(0.6, 0.5),
+    "the same, more of it": known_to_both(0.8, 0.3),
+}
+"""What a silent control let pass while its score was not a feature; few rows, with a control."""
 UNSEEN: dict[str, Sampler] = {
     "category of 200 levels": categories(200),
     "two categories, 30 x 30": two_categories(30),
