@@ -184,7 +184,7 @@ experiments: $(VENV)/.developing
 	$(call QUICK,dp_sgd) --plain
 	$(call QUICK,few_canaries)
 	$(call QUICK,dirac_canaries)
-	$(if $(NOVELS),$(call QUICK,language_model))
+	$(if $(NOVELS),$(call QUICK,language_model) --epochs 4)
 	$(if $(NOVELS),$(call QUICK,lineup_language))
 	$(if $(OPACUS),$(call QUICK,gradient_canaries))
 	$(if $(OPACUS),$(if $(NOVELS),$(call QUICK,panoramia_text)))
