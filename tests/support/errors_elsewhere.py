@@ -332,10 +332,10 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
-        "a control is no feature of the target's audit",
-        "divulge.games.membership.play:_drawn",
-        "if pools.reference is not None and features.names and pools.heldout is None:",
-        "if False:",
+        "a control's score is never among the features",
+        "divulge.games.membership.play:audit_pools",
+        "proof = controls.lowered(proof, again.proof)",
+        "pass",
         ("hostile, bound beside a control that says the same",),
     ),
     Mutation(

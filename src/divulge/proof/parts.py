@@ -76,8 +76,8 @@ def mean_curve(curves: Sequence[Array], games: int) -> Array:
 
 def _larger(bound: Bound, audits: Sequence[Sequence[Bound]], half: float) -> Bound:
     """The larger of the same bound in both audits, each of which had half of the error."""
-    key = _key(bound)
-    values = [b.value for own in audits for b in own if _key(b) == key]
+    key = key_of(bound)
+    values = [b.value for own in audits for b in own if key_of(b) == key]
     return replace(
         bound,
         value=max(values),
@@ -86,5 +86,6 @@ def _larger(bound: Bound, audits: Sequence[Sequence[Bound]], half: float) -> Bou
     )
 
 
-def _key(bound: Bound) -> tuple[str, float | None, str, str]:
+def key_of(bound: Bound) -> tuple[str, float | None, str, str]:
+    """What makes two bounds the same bound of two audits."""
     return bound.parameter, bound.delta, bound.correction, bound.method

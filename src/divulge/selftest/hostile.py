@@ -131,9 +131,9 @@ def repeated(error: float) -> float:
     rng = np.random.default_rng(0)
     drawn = FEW["the same, more of it"](FEW_ROWS, rng)
     alike = drawn.score + 0.05 * rng.standard_normal(drawn.score.size)
-    member = drawn.truth > 0.0
+    columns = {**drawn.columns, "member": drawn.truth > 0.0, "score": drawn.score}
     result = membership(
-        {**drawn.columns, "member": member, "score": drawn.score, "control": alike},
+        {**columns, "control": alike},
         score="score",
         lower_is_member=False,
         features=list(drawn.columns),

@@ -9,7 +9,7 @@ population from other records. The score is never a function of the truth given 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -265,6 +265,22 @@ def known_to_both(odds: float, own: float) -> Sampler:
     return sample
 
 
+def saw_the_others(rows: int, rng: np.random.Generator) -> HostileTable:
+    """A control that memorised the non-members: given its score the target seems to know all."""
+    x = rng.standard_normal((rows, 5))
+    mean = rng.standard_normal(rows) + 0.3 * x[:, 0]
+    drawn = _table(x, 0.5 * x[:, 0], mean, 0.03, rng)
+    return replace(drawn, control=drawn.control + 0.09 * (drawn.truth < 0.0))
+
+
+def known_to_the_control(rows: int, rng: np.random.Generator) -> HostileTable:
+    """Something hidden moves the groups and the control, and not the target."""
+    x = rng.standard_normal((rows, 5))
+    hidden, hard = rng.standard_normal((2, rows))
+    drawn = _table(x, 0.5 * x[:, 0] + 1.5 * hidden, hard + 0.3 * x[:, 0], 0.05, rng)
+    return replace(drawn, control=drawn.control - 0.15 * hidden)
+
+
 KINDS: dict[str, Sampler] = {
     "category of 60 levels": categories(60),
     "category of 500 levels": categories(500),
@@ -282,8 +298,11 @@ KINDS: dict[str, Sampler] = {
 FEW: dict[str, Sampler] = {
     "a hidden thing known to both": known_to_both(0.6, 0.5),
     "the same, more of it": known_to_both(0.8, 0.3),
+    "a control that saw the others": saw_the_others,
+    "a hidden thing known to the control": known_to_the_control,
 }
-"""What a silent control let pass while its score was not a feature; few rows, with a control."""
+"""With few rows and a control: the first two let pass one that is silent by chance, the others are
+false findings *given* the control's score."""
 UNSEEN: dict[str, Sampler] = {
     "category of 200 levels": categories(200),
     "two categories, 30 x 30": two_categories(30),

@@ -136,8 +136,7 @@ def test_what_is_beyond_a_control_that_speaks_is_not_concluded(table):
     assert any(b.value > 0.5 for b in result.bounds)  # still listed, for what they are
 
 
-def test_a_control_is_a_feature_beside_others_and_never_of_its_own_audit(table):
-    """A target that only repeats what a twin without the members says shows nothing."""
+def test_a_target_that_repeats_its_control_shows_nothing(table):
     rng = np.random.default_rng(2)
     shift = {**table, "loss": table["control_loss"] - 1.0 * table["member"]}
     shift["control_loss"] = shift["loss"] + 0.1 * rng.normal(size=1500)
@@ -147,5 +146,25 @@ def test_a_control_is_a_feature_beside_others_and_never_of_its_own_audit(table):
     assert alone.verdict.status == "leak"
     assert beside.verdict.status == "no evidence"
     assert beside.diagnostics.negative_control.epsilon > 0.0
-    listed = [row.feature for row in beside.diagnostics.balance]
-    assert "score of the control" in listed
+
+
+def test_a_control_that_saw_the_nonmembers_raises_no_bound(table):
+    """Given its score the target would seem to know the members; alone it does not."""
+    rng = np.random.default_rng(3)
+    hard, noise = rng.normal(size=1500), 0.03 * rng.normal(size=(2, 1500))
+    nothing = {**table, "loss": hard + noise[0]}
+    nothing["control_loss"] = hard + noise[1] - 0.09 * ~table["member"]
+    stated = {"training_size": 750, "reference_size": 750}
+    given = {"score": "loss", "features": ["words"], "reference_score": "control_loss"}
+    found = divulge.membership(nothing, **given, **stated)
+    assert found.verdict.status == "no evidence"
+
+
+@pytest.mark.slow
+def test_with_a_control_bounds_are_the_smaller_of_two_audits(table):
+    given = {"score": "loss", "features": ["words"]}
+    alone = divulge.membership(table, **given)
+    beside = divulge.membership(table, reference_score="control_loss", **given)
+    pairs = list(zip(alone.headline(), beside.headline(), strict=True))
+    assert all(0.0 < two.value <= one.value for one, two in pairs)
+    assert all(any("smaller of two" in a for a in two.assumptions) for _, two in pairs)

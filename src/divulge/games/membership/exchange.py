@@ -130,11 +130,17 @@ def view(pools: Pools, helped: Helped, exchange: int) -> Pools:
     """The pools that one exchange audits, the helpers' mean loss among their features."""
     rows = helped.audited(exchange)
     some = pools.some(rows)
-    return replace(some, features=beside(some.features, helped.means[exchange][rows]))
+    return replace(some, features=_beside(some.features, helped.means[exchange][rows]))
 
 
-def beside(features: Features, loss: Array, name: str = "mean loss of the helpers") -> Features:
-    """With what another model makes of each record as one more feature, standardised."""
+def beside_control(pools: Pools) -> Pools:
+    """The same pools, a control's score among their features and no control any more."""
+    assert pools.reference is not None
+    shown = _beside(pools.features, pools.reference, "score of the control")
+    return replace(pools, features=shown, reference=None)
+
+
+def _beside(features: Features, loss: Array, name: str = "mean loss of the helpers") -> Features:
     scale = float(loss.std())
     column = (loss - loss.mean()) / (scale if scale > 0.0 else 1.0)
     return features.beside(column, (name,))
@@ -151,7 +157,7 @@ def rungs(pools: Pools, helped: Helped, seed: int) -> list[ladder.Rung]:
     out = []
     for lower in range(len(SHARES) - 1):
         mean = np.mean(helped.ladder[lower], axis=0)[rows]
-        shown = beside(some.features, mean).rows(drawn.rows)
+        shown = _beside(some.features, mean).rows(drawn.rows)
         trials = tuple(
             Trials(
                 score=-loss[rows][drawn.rows],

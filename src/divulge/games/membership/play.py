@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
@@ -35,7 +35,7 @@ from divulge.proof.resampled import published
 from divulge.proof.rule import CORRECTIONS, DELTAS, Named, Rule
 from divulge.result import Diagnostics, Result
 from divulge.trials import Trials
-from divulge.types import Progress
+from divulge.types import Array, Progress
 from divulge.work import SERIAL, Engine
 from divulge.work.pieces import Pieces
 from divulge.work.threads import single
@@ -43,8 +43,6 @@ from divulge.work.threads import single
 __all__ = ["Pools", "audit_pools", "membership", "read_pools"]
 
 DEFAULT = Rule()
-CONTROL = "score of the control"
-"""The name of that feature."""
 
 
 @public("membership")
@@ -214,38 +212,21 @@ def audit_pools(
         )
         views = [exchange.view(pools, helped, k) for k in range(PARTS)]
         own = replace(rule, error=error_of_each(rule.error))
-    kept: list[seeds_.OneDraw | None] = []
-    first, failed = None, None
-    for k in range(seeds):
-        proofs: list[Proof | None] = []
-        concluded = None
-        for place, view in enumerate(views):
-            rng = content.generator([seed + k, place], view.truth, view.score)
-            context, trials, control = _drawn(view, rule, rng, provenance, helped)
-            told = seeds_.told(progress, k * len(views) + place, seeds * len(views))
-            try:
-                proofs.append(prove(trials, own, rng, told))
-            except CannotConclude as reason:
-                failed = failed or state.no_conclusion(context, str(reason))
-                proofs.append(None)
-                continue
-            concluded = concluded or (context, trials, control, rng)
-        proof = proofs[0] if helped is None else exchanged(proofs, rule.error)
-        if proof is None or concluded is None:
-            kept.append(None)
-            continue
-        kept.append(seeds_.OneDraw.of(seed + k, proof))
-        first = first or (*concluded, proof)
-    if first is None or not seeds_.concludes(kept):
-        assert failed is not None
-        return failed
-    context, trials, control, rng, proof = first
-    if seeds > 1:
-        proof = seeds_.combined(kept, proof, rule.error)
+    played = _played(views, rule, own, seed, provenance, helped, progress)
+    if isinstance(played, Result):
+        return played
+    context, trials, reference, rng, proof, kept = played
     around = NO_CONTROLS
-    if control is not None:
+    if reference is not None:
         plain = replace(rule, headline=None)
-        around = controls.negative_control(trials, control, proof, plain, rng, _sizes(pools))
+        around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
+        if state.leaking(proof.bounds) and pools.features.names and pools.heldout is None:
+            known = [exchange.beside_control(view) for view in views]
+            again = _played(known, rule, own, seed, provenance, helped, None)
+            if isinstance(again, Result):
+                around = replace(around, unheard=controls.not_beside(again.verdict.reasons))
+            else:
+                proof = controls.lowered(proof, again.proof)
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = published(
             trials,
@@ -272,6 +253,58 @@ def audit_pools(
     return replace(result, diagnostics=replace(result.diagnostics, seeds=among))
 
 
+class _Played(NamedTuple):
+    """What all draws prove together, and the first that concludes."""
+
+    context: state.Context
+    trials: Trials
+    reference: Array | None
+    rng: np.random.Generator
+    proof: Proof
+    kept: list[seeds_.OneDraw | None]
+
+
+def _played(
+    views: Sequence[Pools],
+    rule: Rule,
+    own: Rule,
+    seed: int,
+    provenance: Mapping[str, Any],
+    helped: exchange.Helped | None,
+    progress: Progress | None,
+) -> _Played | Result:
+    """Every draw of every view; a result where nothing can be concluded."""
+    kept: list[seeds_.OneDraw | None] = []
+    first, failed = None, None
+    for k in range(rule.seeds):
+        proofs: list[Proof | None] = []
+        concluded = None
+        for place, view in enumerate(views):
+            rng = content.generator([seed + k, place], view.truth, view.score)
+            context, trials, reference = _drawn(view, rule, rng, provenance, helped)
+            told = seeds_.told(progress, k * len(views) + place, rule.seeds * len(views))
+            try:
+                proofs.append(prove(trials, own, rng, told))
+            except CannotConclude as reason:
+                failed = failed or state.no_conclusion(context, str(reason))
+                proofs.append(None)
+                continue
+            concluded = concluded or (context, trials, reference, rng)
+        proof = proofs[0] if helped is None else exchanged(proofs, rule.error)
+        if proof is None or concluded is None:
+            kept.append(None)
+            continue
+        kept.append(seeds_.OneDraw.of(seed + k, proof))
+        first = first or (*concluded, proof)
+    if first is None or not seeds_.concludes(kept):
+        assert failed is not None
+        return failed
+    context, trials, reference, rng, proof = first
+    if rule.seeds > 1:
+        proof = seeds_.combined(kept, proof, rule.error)
+    return _Played(context, trials, reference, rng, proof, kept)
+
+
 def _sizes(pools: Pools) -> tuple[int, int] | None:
     """Records that the target and the control learned from, where both are stated."""
     if pools.training_size is None or pools.reference_size is None:
@@ -285,16 +318,10 @@ def _drawn(
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
     helped: exchange.Helped | None,
-) -> tuple[state.Context, Trials, Trials | None]:
-    """The trials of one seed, what is known of them before the audit, and the control's trials.
-
-    A control never saw the members, so its score is one more thing that is known of a record: it is
-    a feature of the target's audit, where there are others. Its own audit has only those.
-    """
+) -> tuple[state.Context, Trials, Array | None]:
+    """The trials of one seed, what is known of them before the audit, and a control's scores."""
     drawn = draw(pools.truth, rng)
-    plain = features = pools.features.rows(drawn.rows)
-    if pools.reference is not None and features.names and pools.heldout is None:
-        features = exchange.beside(features, pools.reference[drawn.rows], CONTROL)
+    features = pools.features.rows(drawn.rows)
     sizes = int((pools.truth > 0).sum()), int((pools.truth < 0).sum())
     same = np.zeros(0, dtype=np.intp)
     if features.names:
@@ -333,7 +360,5 @@ def _drawn(
         heldout=pools.heldout,
         heldout_levels=pools.heldout_levels,
     )
-    if pools.reference is None:
-        return context, trials, None
-    reference = pools.reference[drawn.rows]
-    return context, trials, replace(trials, score=reference, features=plain.matrix)
+    reference = None if pools.reference is None else pools.reference[drawn.rows]
+    return context, trials, reference
