@@ -337,6 +337,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
         "proof = controls.lowered(proof, again.proof)",
         "pass",
         ("hostile, bound beside a control that says the same",),
+        quick=False,
     ),
     Mutation(
         "folded levels forgotten",
