@@ -62,6 +62,7 @@ def test_from_tables_with_losses_to_a_report(folder):
     assert list((folder / ".divulge").glob("contest-*.piece"))
 
 
+@pytest.mark.slow
 def test_from_a_model_file_and_members_alone(folder):
     io = pytest.importorskip("skops.io", reason="skops is in the extra models")
     table = pd.read_csv(folder / "in.csv")

@@ -80,6 +80,7 @@ def test_a_damaged_epoch_is_done_again_and_no_other(tmp_path, passes):
     assert passes.calls == 5
 
 
+@pytest.mark.slow
 def test_more_epochs_go_on_and_another_rate_begins_anew(tmp_path, passes):
     trained(tmp_path)
     assert trained(tmp_path, epochs=5) == trained(None, epochs=5)

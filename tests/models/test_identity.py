@@ -112,6 +112,7 @@ def test_a_cache_key_vouches_for_what_cannot_be_looked_at(folder):
     assert asked[5:] == [32, 20, 20, 20]
 
 
+@pytest.mark.slow
 def test_a_server_is_kept_under_a_cache_key_only(folder, monkeypatch, capsys):
     asked = []
 

@@ -39,7 +39,7 @@ def exported(network, path, rows=6, dynamic=True, shape=(5,)):
     return path
 
 
-@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("dynamic", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_an_exported_program(tmp_path, network, dynamic):
     frame = two_classes()
     read = load(exported(network, tmp_path / "model.pt2", dynamic=dynamic))

@@ -75,6 +75,7 @@ def test_one_seed_changes_nothing():
             membership(table(), score="loss", seeds=bad)
 
 
+@pytest.mark.slow
 def test_most_seeds_must_conclude():
     """Features that give the members away: no draw concludes, nor do several."""
     data = table(900)

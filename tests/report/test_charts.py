@@ -33,6 +33,7 @@ def audited(features=()):
     )
 
 
+@pytest.mark.slow
 def test_guesses_of_both_kinds_are_drawn():
     pytest.importorskip("altair")
     member, loss, result = audited()

@@ -90,6 +90,7 @@ def test_a_browser_that_fails_is_told(tmp_path, monkeypatch):
     assert "did not print the page" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find() is None, reason="no Chromium found")
 def test_the_summary_is_one_page_even_if_much_is_assumed(tmp_path):
     many = tuple(f"assumption number {k} of a longer list of them" for k in range(20))

@@ -165,6 +165,7 @@ def test_models_of_a_value_are_fitted_without_weights(monkeypatch):
     assert given == [None] * (students.FOLDS + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["blind", "held-out"])
 def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):
     """Give every record of the tail another value: priors, evidence and threshold stay."""

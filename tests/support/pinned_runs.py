@@ -93,7 +93,7 @@ RUNS = (
         " --model asked:aged --repeats 5",
     ),
     _run("attribute-model", f"{_LABELS} --model asked:two --proxy-model asked:one --repeats 5"),
-    _run("synthetic-generated", _SYNTHETIC, slow=False),
+    _run("synthetic-generated", _SYNTHETIC),
     _run("synthetic-all", f"{_SYNTHETIC} --rule all --gamma 0.02 --delta 1e-3 --seed 4"),
     _run("synthetic-control", f"{_SYNTHETIC} --nonmembers s_nonmembers.csv"),
     _run("synthetic-helper", f"{_SYNTHETIC} --helper-loss other"),

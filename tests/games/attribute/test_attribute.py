@@ -603,6 +603,7 @@ def test_columns_of_any_kind_are_posed():
         read_records(unlike, label="y", protected="street", features=inputs, model=model)
 
 
+@pytest.mark.slow
 def test_a_proxy_that_saw_the_training_records_is_flagged():
     seen = NoisyLabels(epsilon=2.0).sample(2000, np.random.default_rng(0))
     fresh = NoisyLabels(epsilon=0.0).sample(2000, np.random.default_rng(1))

@@ -74,6 +74,7 @@ def texts(rows: int = 900) -> dict[str, object]:
     return {"member": member, "loss": loss, "text": [" ".join(words[d]) for d in drawn]}
 
 
+@pytest.mark.slow
 def test_a_text_becomes_features():
     data = texts()
     naive = divulge.membership({k: v for k, v in data.items() if k != "text"})

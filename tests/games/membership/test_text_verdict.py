@@ -136,6 +136,7 @@ def test_what_is_beyond_a_control_that_speaks_is_not_concluded(table):
     assert any(b.value > 0.5 for b in result.bounds)  # still listed, for what they are
 
 
+@pytest.mark.slow
 def test_a_target_that_repeats_its_control_shows_nothing(table):
     rng = np.random.default_rng(2)
     shift = {**table, "loss": table["control_loss"] - 1.0 * table["member"]}
