@@ -201,21 +201,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run, write and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a small network and few steps")
-    parser.add_argument("--canaries", type=int, nargs="+", default=[500, 5000])
+    parser.add_argument("--canaries", type=int, nargs="+", help="500 and 5000; quick: 100 and 500")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
     parser.add_argument("--complete", action="store_true", help="the other records are known")
     parser.add_argument("--noise", type=float, default=0.7, help="noise multiplier")
-    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--runs", type=int, help="40; quick: 5")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("out/gradient-canaries.csv"))
     chosen = parser.parse_args(arguments)
     warnings.filterwarnings("ignore")  # Opacus and torch warn of their own affairs
     console = Console(width=120)
     setting = QUICK if chosen.quick else Setting()
+    counts = chosen.canaries or ([100, 500] if chosen.quick else [500, 5000])
+    runs = chosen.runs or (5 if chosen.quick else 40)
     limit = guarantee(setting, chosen.noise)
     console.print(f"{parameters(setting):,} parameters")
     lines = []
-    for count, run in itertools.product(chosen.canaries, range(chosen.runs)):
+    for count, run in itertools.product(counts, range(runs)):
         start = time.monotonic()
         same = {"canaries": count, "run": chosen.seed + run, "guarantee": limit}
         at = chosen.seed + run
