@@ -178,28 +178,18 @@ def cases() -> Iterator[Case | Check]:
         quantity="called a leak",
         limit=0.0,
     )
-    for kind in ALL:
+    for kind in (*ALL, *FEW):
+        rows = FEW_ROWS if kind in FEW else ROWS
+        control = kind in WITH_CONTROL or kind in FEW
         yield Case(
             bound="hostile, membership headline",
             parameter="headline",
             delta=None,
             mechanism=f"null, {kind}",
-            setting=f"estimated, {ROWS} rows" + (", control" if kind in WITH_CONTROL else ""),
-            play=Hostile(kind),
+            setting=f"estimated, {rows} rows" + (", control" if control else ""),
+            play=Hostile(kind, rows),
             truth=0.0,
             quick=kind in QUICK,
-            share=SHARE,
-        )
-    for kind in FEW:
-        yield Case(
-            bound="hostile, membership headline",
-            parameter="headline",
-            delta=None,
-            mechanism=f"null, {kind}",
-            setting=f"estimated, {FEW_ROWS} rows, control",
-            play=Hostile(kind, FEW_ROWS),
-            truth=0.0,
-            quick=False,
             share=SHARE,
         )
     for lacking, evidence in _lacking():
