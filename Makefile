@@ -155,6 +155,7 @@ benchmarks: $(VENV)/.developing
 	$(BIN)/python benchmarks/leakage.py
 	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python benchmarks/work.py
+	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/first_answer.py
 	$(BIN)/python benchmarks/scale.py

@@ -103,6 +103,14 @@ def test_a_change_of_what_a_script_reaches_makes_it_stale(tmp_path, monkeypatch)
     assert each.standing() == "stale"
 
 
+def test_a_script_that_starts_the_command_reaches_all_of_it(tmp_path):
+    script = tmp_path / "typed.py"
+    script.write_text("import sys\nwords = [sys.executable, '-m', 'divulge', 'membership']\n")
+    assert ("divulge.games.membership", "membership") in reprint.named(script)
+    script.write_text("words = ['-m', 'another']\n")
+    assert reprint.named(script) == []
+
+
 def test_a_command_that_fails_leaves_what_there_was(tmp_path, monkeypatch):
     monkeypatch.setattr(reprint, "ROOT", tmp_path)
     monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")

@@ -110,7 +110,10 @@ def scripts(path: Path) -> set[Path]:
 
 
 def named(path: Path) -> list[Symbol]:
-    """What a script names of divulge; ``divulge.membership`` and its like by where they live."""
+    """What a script names of divulge; ``divulge.membership`` and its like by where they live.
+
+    One that starts the command ``divulge`` can reach everything that the package offers.
+    """
     import divulge
 
     tree, found = ast.parse(path.read_text()), []
@@ -124,6 +127,8 @@ def named(path: Path) -> list[Symbol]:
             and node.attr in divulge._NAMES
         ):
             found.append((divulge._NAMES[node.attr], node.attr))
+        elif isinstance(node, ast.Constant) and node.value == "divulge":
+            found += [(place, name) for name, place in divulge._NAMES.items()]
     places = divulge._NAMES
     return [(places[n], n) if m == "divulge" and n in places else (m, n) for m, n in found]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
 
 from divulge.bounds import learning
 from divulge.mechanisms import GaussianMechanism, LaplaceMechanism
@@ -41,19 +42,6 @@ def test_evidence_is_capped_by_the_number_of_revealed_trials(learner):
     assert np.all(np.abs(predict(np.array([[100.0], [-100.0]]))) <= np.log(201) + 1e-9)
 
 
-@pytest.mark.parametrize("slope", [1.0, -1.0])
-def test_the_direction_of_many_trials_is_the_one_of_few(slope, monkeypatch):
-    """Two sorts say the same as Spearman's correlation, ties or not."""
-    rng = np.random.default_rng(0)
-    for digits in (8, 1):
-        truth = np.where(rng.random(500) < 0.5, 1.0, -1.0)
-        score = np.round(0.3 * slope * truth + rng.normal(size=500), digits)[:, None]
-        monkeypatch.setattr(learning, "_MANY", 10**9)
-        few = learning.isotonic(score, truth, np.zeros(500))(score)
-        monkeypatch.setattr(learning, "_MANY", 0)
-        np.testing.assert_array_equal(learning.isotonic(score, truth, np.zeros(500))(score), few)
-
-
 def test_the_luckiest_level_of_many_is_not_believed():
     """Nothing is known beyond 73%: no level may claim much more, and none was claimed before."""
     rng = np.random.default_rng(8)
@@ -70,3 +58,57 @@ def test_a_level_that_is_far_from_the_next_is_kept():
     score = np.where(known & (truth > 0), 5.0, rng.standard_normal(20_000))
     predict = learning.isotonic(score[:, None], truth, np.zeros(truth.size))
     assert predict(np.array([[5.0]]))[0] > 3.0
+
+
+_SCORES = {
+    "distinct": lambda x: x,
+    "ties": lambda x: np.round(x, 1),
+    "ties up to rounding": lambda x: np.round(x, 1) * (1.0 + 1e-16 * np.arange(x.size)),
+    "chains of rounding": lambda x: 1e-15 * x,
+    "constant": np.ones_like,
+    "single precision": lambda x: x.astype(np.float32),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Confidence interval")
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+@pytest.mark.parametrize("made", list(_SCORES))
+@pytest.mark.parametrize("slope", [0.3, -0.3, 0.0, 5.0])
+def test_isotonic_regression_is_that_of_scikit_learn(made, slope):
+    for size in (2, 9, 300):
+        rng = np.random.default_rng(size)
+        truth = np.where(np.arange(size) % 2 == 0, 1.0, -1.0)
+        score = _SCORES[made](slope * truth + rng.normal(size=size))
+        weights = np.where(rng.random(size) < 0.1, 0.0, rng.exponential(size=size))
+        theirs = IsotonicRegression(increasing="auto", out_of_bounds="clip")
+        theirs.fit(score, truth > 0.0, sample_weight=weights)
+        at = np.concatenate([score, 1.5 * score, rng.permutation(score) + 0.01])
+        np.testing.assert_allclose(
+            learning._monotone(score, truth, weights)(at),
+            theirs.predict(at),
+            rtol=0.0,
+            atol=1e-12 if score.dtype == float else 1e-6,
+        )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_isotonic_refuses_what_is_no_number(value):
+    score, truth = np.array([[0.0], [1.0]]), np.array([-1.0, 1.0])
+    predict = learning.isotonic(score, truth, np.zeros(2))
+    with pytest.raises(ValueError, match="finite"):
+        predict(np.array([[value]]))
+    with pytest.raises(ValueError, match="finite"):
+        learning.isotonic(np.array([[value], [1.0]]), truth, np.zeros(2))
+
+
+def test_evidence_does_not_depend_on_the_precision_of_the_scores():
+    """scikit-learn interpolates single precision in single precision: levels fell apart."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.choice([-1.0, 1.0], 100)
+        score = (0.3 * truth + rng.normal(size=100)).astype(np.float32)[:, None]
+        wide = score.astype(float)
+        np.testing.assert_array_equal(
+            learning.isotonic(score, truth, np.zeros(100))(score),
+            learning.isotonic(wide, truth, np.zeros(100))(wide),
+        )

@@ -191,7 +191,10 @@ def modules(label: str) -> set[str]:
 
 
 def test_a_row_reaches_its_bound_and_no_other_room():
-    assert "divulge.bounds.recursion" in modules("recursion mu | null")
+    counted = modules("recursion mu | null")
+    assert "divulge.bounds.recursion" in counted
+    assert not any(name.startswith(("divulge.shift.stack", "divulge.games")) for name in counted)
+    assert "divulge.shift.stack" in modules("proof mu | null")
     closeness = modules("closeness, c, grid")
     assert "divulge.bounds.closeness" in closeness
     assert not any(name.startswith(("divulge.shift", "divulge.report")) for name in closeness)

@@ -199,8 +199,8 @@ def test_exact_interval():
 def test_the_ranks_of_a_true_posterior_are_uniform():
     from divulge.selftest.posteriors import Calibration
 
-    play = Calibration("epsilon", "lower end", attacks=2, models=30, delta=0.0)
-    ranks = np.sort([play.rank(np.random.default_rng([5, k])) for k in range(120)])
+    play = Calibration(attacks=2, models=30, delta=0.0)
+    ranks = np.sort([play.ranks(np.random.default_rng([5, k]))["epsilon"] for k in range(120)])
     uniform = (np.arange(120) + 0.5) / 120
     assert np.max(np.abs(ranks - uniform)) < 1.63 / np.sqrt(120)  # Kolmogorov, 1%
 

@@ -148,23 +148,6 @@ def test_the_corrected_proxy_is_nearer_to_the_truth():
     assert np.abs(found - truth)[tail].mean() < 0.5 * np.abs(proxy - truth)[tail].mean()
 
 
-def test_models_of_a_value_are_fitted_without_weights(monkeypatch):
-    """With weights, even equal ones, the bins of boosting take ten times as long as its trees."""
-    given = []
-
-    class Spy(students.Sized):
-        def fit(self, *args, **kwargs):
-            given.append(kwargs.get("sample_weight"))
-            return super().fit(*args, **kwargs)
-
-    monkeypatch.setattr(students, "Sized", Spy)
-    table = drawn(400)
-    head, tail = np.arange(300), np.arange(300, 400)
-    rng = np.random.default_rng(0)
-    students.fit_values(table.codes, logs(table)[1], table.features, head, tail, rng)
-    assert given == [None] * (students.FOLDS + 1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["blind", "held-out"])
 def test_nothing_staked_on_the_tail_depends_on_a_value_of_the_tail(how):

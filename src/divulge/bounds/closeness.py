@@ -150,13 +150,15 @@ def _relaxed(guesses: Counts, correct: Counts, pure: Array, error: float, failur
     """The bound with failures at every level that could still give the largest one.
 
     Failures only lower a bound, so a level whose pure bound is below the best relaxed one is
-    skipped and left at 0.
+    skipped and left at 0; so is one that does not reject the best one.
     """
     lower = np.zeros(pure.size)
     best = 0.0
     for k in np.argsort(-pure):
         if pure[k] <= best:
             break
+        if worst_tail(int(guesses[k]), int(correct[k]), float(expit(best)), failures) > error:
+            continue
         lower[k] = relaxed_lower_bound(int(guesses[k]), int(correct[k]), failures, error)
         best = max(best, float(lower[k]))
     return lower

@@ -8,22 +8,22 @@ logarithm of the number of revealed trials, because n trials cannot teach odds b
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, xlogy
 
-from divulge.bounds.bins import Binned
+from divulge.bounds.tree_boosting import Trees, boosted_classifier
 from divulge.errors import require
 from divulge.types import Array
 
 Predict: TypeAlias = Callable[[Array], Array]
 Learner: TypeAlias = Callable[[Array, Array, Array], Predict]
 _RIDGE = 1.0
-_MANY = 100_000
+_TREES = Trees(rounds=100, rate=0.1, leaves=8, least=20, penalty=1.0)
 _MANY_LEVELS = 5000
 """Learned trials from which on the levels are so many that one of them is lucky."""
 _ENOUGH = 2.0
@@ -92,33 +92,66 @@ def _rises(score: Array, truths: npt.NDArray[Any]) -> bool:
     return bool(below + up_to >= members.size * others.size)
 
 
+def _firsts(ordered: Array) -> npt.NDArray[np.intp]:
+    """Where each value of a sorted score begins; values that differ by rounding alone are one."""
+    apart = np.finfo(np.result_type(ordered, np.float32)).resolution
+    gaps = np.diff(ordered)
+    firsts = np.flatnonzero(np.append(True, gaps > 0.0))
+    if np.any((gaps > 0.0) & (gaps < apart)):
+        kept = [0]
+        for row in firsts.tolist():
+            if ordered[row] - ordered[kept[-1]] >= apart:
+                kept.append(row)
+        firsts = np.array(kept)
+    return firsts
+
+
+def _monotone(score: Array, truths: Array, weights: Array) -> Predict:
+    """The share of members at a score by isotonic regression, linear between the learned scores.
+
+    The same as scikit-learn's, whose checks of a small input cost more than the fit.
+    """
+    _require_finite(score)
+    rows = np.flatnonzero(weights)
+    rows = rows[np.argsort(score[rows], kind="stable")]
+    firsts = _firsts(score[rows])
+    mass = np.add.reduceat(weights[rows], firsts)
+    share = np.add.reduceat(weights[rows] * (truths[rows] > 0.0), firsts) / mass
+    fit = isotonic_regression(share, weights=mass, increasing=_rises(score, truths))
+    ends = np.union1d(fit.blocks[:-1], fit.blocks[1:] - 1)  # a level is constant between its ends
+    known: Array = score[rows[firsts[ends]]]
+    level: Array = fit.x[ends]
+
+    def predict(x: Array) -> Array:
+        _require_finite(x)
+        return np.interp(x, known, level)
+
+    return predict
+
+
+def _require_finite(score: Array) -> None:
+    require(bool(np.isfinite(score).all()), "Scores must be finite: found NaN or infinity.")
+
+
 def isotonic(features: Array, truths: Array, log_odds: Array) -> Predict:
     """Monotone evidence in the first feature: isotonic regression on balanced weights.
 
     Each level of the step function is smoothed by one prior trial of each kind, so that no level
     is ever certain.
     """
-    from sklearn.isotonic import IsotonicRegression
-
     score = features[:, 0]
     weights = _balancing_weights(truths, log_odds)
-    target = (truths > 0.0).astype(float)
-    rises = _rises(score, truths) if truths.size >= _MANY else "auto"
-    model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip", increasing=rises)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "auto" warns when the direction is uncertain
-        level = model.fit(score, target, sample_weight=weights).predict(score)
-    values, which = np.unique(np.round(level, 12), return_inverse=True)
+    share = _monotone(score, truths, weights)
+    values, which = np.unique(np.round(share(score), 12), return_inverse=True)
     mass: Array = np.bincount(which, weights=weights, minlength=values.size).astype(float)
-    hits: Array = np.bincount(which, weights * target, values.size).astype(float)
+    hits: Array = np.bincount(which, weights * (truths > 0.0), values.size).astype(float)
     if truths.size >= _MANY_LEVELS:
         mass, hits = _without_luck(mass, hits, truths.size)
     smooth = logit((hits + 1.0) / (mass + 2.0))
     revealed = truths.size
 
     def predict(x: Array) -> Array:
-        at = np.round(model.predict(x[:, 0]), 12)
-        return _capped(np.interp(at, values, smooth), revealed)
+        return _capped(np.interp(np.round(share(x[:, 0]), 12), values, smooth), revealed)
 
     return predict
 
@@ -150,23 +183,12 @@ def _log_likelihood(mass: Array | float, hits: Array | float) -> Array:
 
 def boosting(features: Array, truths: Array, log_odds: Array) -> Predict:
     """Gradient boosting on balanced weights, shrunk; for several scores or features."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     if truths.size < 100:
         return lambda x: np.zeros(x.shape[0])
-    boosted = HistGradientBoostingClassifier(
-        max_iter=100,
-        learning_rate=0.1,
-        max_leaf_nodes=8,
-        min_samples_leaf=20,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=0,
-    )
     weights = _balancing_weights(truths, log_odds)
-    model = Binned(boosted).fit(features, truths > 0.0, sample_weight=weights)
+    model = boosted_classifier(features, truths > 0.0, weights, _TREES)
     revealed = truths.size
-    return lambda x: _capped(np.asarray(model.decision_function(x), dtype=float), revealed)
+    return lambda x: _capped(model.decision_function(x), revealed)
 
 
 def stacked(features: Array, truths: Array, log_odds: Array, folds: int = 5) -> Predict:

@@ -8,6 +8,7 @@ the coin is all that is known, or given propensities are the user's word.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,16 @@ NOT_RULED_OUT = (
 
 
 def adjust(
-    trials: Trials, rule: Rule, rng: np.random.Generator, progress: Progress | None = None
+    trials: Trials,
+    rule: Rule,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    finds: Callable[[Prepared], bool] | None = None,
 ) -> Prepared:
     """Prepare the trials; CannotConclude where there is (almost) no overlap.
 
     The attack ranks by the scores, or by a combination of scores and features that is learned on
-    trials that are never counted.
+    trials that are never counted. What ``finds`` nothing before the guards is spared them.
     """
     truth, scores, features = trials.truth, trials.columns, trials.shown
     order = permutation(truth.size, rng)
@@ -71,7 +76,7 @@ def adjust(
             f"{truth.size} trials are too few to estimate the distribution shift from the "
             f"features; at least {LEAST_TRIALS} are needed."
         )
-    return _guarded(trials, score, order, learned, rule, rng, progress)
+    return _guarded(trials, score, order, learned, rule, rng, progress, finds)
 
 
 def _vouched(trials: Trials, score: Floats, order: Places, learned: int) -> Prepared:
@@ -143,12 +148,36 @@ def _guarded(
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None,
+    finds: Callable[[Prepared], bool] | None,
 ) -> Prepared:
     """The same guards for every source of the log-odds."""
     assert trials.features is not None
     score, truth, order = given.astype(float), trials.truth.astype(float), places.astype(np.intp)
     taught, every_feature, every_truth, said = _taught(trials, rule, trials.features, truth)
     trim = TRIM if trials.log_odds is None else FAR  # fits do not extrapolate; a user's word may
+    tail = order[learned:]
+
+    def prepared(fitted: robust.Fitted) -> Prepared:
+        return Prepared(
+            truth=truth,
+            raw=score,
+            score=fitted.score,
+            log_odds=fitted.log_odds,
+            coin=trials.coin,
+            order=order,
+            learned=learned,
+            bet_score=fitted.bet_score,
+            bet_log_odds=fitted.bet_log_odds,
+            trim=trim,
+            allowance=fitted.allowance,
+            allowance_mu=fitted.allowance_mu,
+            assumption=_assumed(trials),
+            overlap=float(np.mean(np.abs(fitted.log_odds[tail] - trials.coin) <= trim)),
+            quality={**said, **fitted.quality},
+            c_lb=fitted.c_lb,
+            unchecked=TOO_FEW if fitted.c_lb is None else "",
+        )
+
     fitted = robust.fit(
         score,
         every_truth,
@@ -162,10 +191,11 @@ def _guarded(
         source=taught,
         levels=_levels(trials),
         raw=rule.raw,
+        finds=None if finds is None else lambda before: finds(prepared(before)),
         progress=progress,
     )
-    tail = order[learned:]
-    inside = float(np.mean(np.abs(fitted.log_odds[tail] - trials.coin) <= trim))
+    found = prepared(fitted)
+    inside = found.overlap
     if inside < LEAST_OVERLAP or inside * tail.size < 20:
         raise CannotConclude(_no_overlap(inside, trim))
     if not np.isfinite(fitted.allowance):
@@ -175,25 +205,7 @@ def _guarded(
         )
     if fitted.allowance > robust.MOST_ALLOWANCE or (fitted.c_lb or 0.0) > robust.MOST_BLIND:
         raise CannotConclude(_missed_too_much(trials, rule, fitted))
-    return Prepared(
-        truth=truth,
-        raw=score,
-        score=fitted.score,
-        log_odds=fitted.log_odds,
-        coin=trials.coin,
-        order=order,
-        learned=learned,
-        bet_score=fitted.bet_score,
-        bet_log_odds=fitted.bet_log_odds,
-        trim=trim,
-        allowance=fitted.allowance,
-        allowance_mu=fitted.allowance_mu,
-        assumption=_assumed(trials),
-        overlap=inside,
-        quality={**said, **fitted.quality},
-        c_lb=fitted.c_lb,
-        unchecked=TOO_FEW if fitted.c_lb is None else "",
-    )
+    return found
 
 
 def _missed_too_much(trials: Trials, rule: Rule, fitted: robust.Fitted) -> str:

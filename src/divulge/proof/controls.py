@@ -80,7 +80,7 @@ def negative_control(
     from the target's scores, ``sizes`` are the numbers of records that both learned from.
     """
     again = replace(trials, score=reference)
-    only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1)
+    only = replace(rule, deltas=(), corrections=("prior",), combine="scores", seeds=1, brief=False)
     try:
         proof = prove(again, only, rng)
         bets = target if target.bet is not None else prove(trials, only, rng)

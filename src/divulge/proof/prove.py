@@ -15,6 +15,7 @@ from divulge.proof.adjust import adjust
 from divulge.proof.corrections import Proof, correct
 from divulge.proof.headline import with_headline
 from divulge.proof.lineup import LineUp, LineUpProof, lined_up
+from divulge.proof.prepared import Prepared
 from divulge.proof.published import CoinProof, Coins
 from divulge.proof.rule import Rule
 from divulge.proof.values import ValueProof, Values
@@ -68,7 +69,12 @@ def prove(
     if isinstance(trials, Coins):
         flipped = published.flip_coins(trials, rule, rng, progress)
         return replace(flipped, bounds=published.stated(flipped))
-    prepared = adjust(trials, rule, rng, progress)
+
+    def finds(before: Prepared) -> bool:
+        bounds = correct(before, rule, copy.deepcopy(rng)).bounds  # the same uniforms for both
+        return any(b.value > 0.0 and b.correction != "none" for b in bounds)
+
+    prepared = adjust(trials, rule, rng, progress, finds if rule.brief else None)
     tell = None if progress is None else partial(progress, "bets")
     if progress is not None:
         progress("bounds", 0, 1)

@@ -90,6 +90,9 @@ class Rule:
     """The parameter that gets the whole error and is the only headline; None: all together."""
     raw: bool = False
     """No blind baseline and no allowance: the finding before them, which proves nothing."""
+    brief: bool = False
+    """No guards where nothing is found before them: the same claims of one draw, sooner. Whether
+    anything could have been concluded is not told then, so no user is given this."""
 
     @property
     def half(self) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ from divulge.errors import require, require_probability, require_seed
 from divulge.selftest import ledger, uses
 from divulge.selftest.case import Case, Check
 from divulge.selftest.cases import cases
-from divulge.selftest.games import Computation, Games, done, false_claims, parts, wanted
+from divulge.selftest.games import Computation, Games, false_claims, parts, wanted
 from divulge.selftest.ledger import Entry
+from divulge.selftest.readings import Task, Together, done, game_of, together, told
 from divulge.selftest.row import checked
 from divulge.selftest.standing import DOUBTFUL, Standing, convicting, standings
 from divulge.selftest.wealth import log_wealth
+from divulge.types import Array
 from divulge.work import Engine
 from divulge.work.versions import made
 
@@ -71,31 +73,36 @@ def _played(known: Sequence[Standing]) -> dict[str, tuple[int, int]]:
 
 def _tasks(
     known: Sequence[Standing], repetitions: int, error: float, seed: int, again: int
-) -> list[Games | Computation]:
+) -> list[Task]:
     """What is missing: a first part of every row, then whole rows, those first that take least.
 
     What a row takes is known from its games; one that had none waits, after its first part, to
     the end. However short a run is, as many rows as possible have all their games when it ends.
     """
-    waiting: list[tuple[tuple[float, ...], Games | Computation]] = []
-    for place, row in enumerate(known):
+    checks = [
+        Computation(r.case, error) for r in known if isinstance(r.case, Check) and not r.games
+    ]
+    waiting: list[tuple[tuple[float, ...], Games]] = []
+    places: dict[Hashable, int] = {}
+    for row in known:
         if isinstance(row.case, Check):
-            if row.games == 0:
-                waiting.append(((0.0,), Computation(row.case, error)))
             continue
+        place = places.setdefault(game_of(row.case), len(places))
         if again > 1 and row.wealth < DOUBTFUL:
             continue
         missing = again * wanted(row.case, repetitions) - row.games
-        cost = missing * row.seconds / row.games if row.games else math.inf
+        before = row.games or row.stale
+        cost = missing * row.seconds / before if before else math.inf
         runs = row.unplayed(seed, missing)
         found = [part for start, size in runs for part in parts(row.case, error, seed, start, size)]
         for number, part in enumerate(found):
             first = number == 0 and not row.games
             waiting.append(((0.0,) if first else (1.0, cost, place), part))
-    return [task for _, task in sorted(waiting, key=lambda pair: pair[0])]
+    dealt = [part for _, part in sorted(waiting, key=lambda pair: pair[0])]
+    return [*checks, *together(dealt)]
 
 
-def _timed(task: Games | Computation) -> dict[str, Any]:
+def _timed(task: Task) -> dict[str, Any]:
     began = time.process_time()
     return {**done(task), "seconds": np.array(time.process_time() - began)}
 
@@ -112,19 +119,27 @@ class _Keep:
     rows: int
     made: str = field(default_factory=made)
 
-    def find(self, task: Games | Computation) -> dict[str, Any] | None:
+    def find(self, task: Task) -> dict[str, Any] | None:
         """Nothing was kept; but what shall not be played any more has come to nothing."""
-        false, games = self.seen[task.case.label]
         over = self.until is not None and time.monotonic() > self.until
-        hopeless = isinstance(task, Games) and (
-            log_wealth(false, games, self.error) >= convicting(self.rows)
-        )
-        return {} if over or hopeless else None
+        rows = task.cases if isinstance(task, Together) else (task.case,)
+        return {} if over or all(map(self._hopeless, rows)) else None
 
-    def store(self, task: Games | Computation, result: dict[str, Any]) -> dict[str, Any]:
-        """One entry."""
-        claims = np.asarray(result["claims"], dtype=float)
-        label = task.case.label
+    def _hopeless(self, case: Case | Check) -> bool:
+        """Whether a row of games is convicted already."""
+        false, games = self.seen[case.label]
+        convicted = log_wealth(false, games, self.error) >= convicting(self.rows)
+        return isinstance(case, Case) and convicted
+
+    def store(self, task: Task, result: dict[str, Any]) -> dict[str, Any]:
+        """An entry for each row; rows that share a game share its time."""
+        own = told(task, np.asarray(result["claims"], dtype=float))
+        for case, claims in own:
+            self._enter(task, case, claims, float(result["seconds"]) / len(own))
+        return {}
+
+    def _enter(self, task: Task, case: Case | Check, claims: Array, seconds: float) -> None:
+        label = case.label
         entry = Entry(
             row=label,
             code=self.codes[label],
@@ -135,14 +150,14 @@ class _Keep:
             false=0,
             excess=0.0,
             total=0.0,
-            seconds=float(result["seconds"]),
+            seconds=seconds,
             made=self.made,
         )
-        if isinstance(task, Games):
-            false = false_claims(task.case, claims)
+        if isinstance(case, Case) and not isinstance(task, Computation):
+            false = false_claims(case, claims)
             before, games = self.seen[label]
             self.seen[label] = (before + false, games + claims.size)
-            above = np.maximum(claims - min(task.case.truth, _MUCH), 0.0)
+            above = np.maximum(claims - min(case.truth, _MUCH), 0.0)
             entry = replace(
                 entry,
                 seed=task.seed,
@@ -151,13 +166,12 @@ class _Keep:
                 excess=_told(above.max()),
                 total=_told(claims.sum()),
             )
-        else:
-            row = checked(task.case, claims, self.error)
+        elif isinstance(case, Check):
+            row = checked(case, claims, self.error)
             assert row.exact is not None
             highest, lowest = _told(row.exact.highest), _told(row.exact.lowest)
             entry = replace(entry, false=int(not row.holds), excess=highest, total=lowest)
         self.writer.append(entry)
-        return {}
 
 
 def _told(value: float) -> float:

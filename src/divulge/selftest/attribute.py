@@ -18,6 +18,7 @@ from divulge.games.attribute.read import Records
 from divulge.mechanisms.labelled import NoisyLabels
 from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.shift.pooling import log_probabilities
 
 TAUS = (0.001, 0.01, 0.05, 0.1)
@@ -31,18 +32,18 @@ DELTA = 1e-5
 
 @dataclass(frozen=True)
 class LabelAudit:
-    """One audit; returns the headline bound of one parameter."""
+    """One audit: its headline bounds."""
 
     table: NoisyLabels
     records: int
     how: str
     """exact, tau, blind or held-out; coins for the published form with an exact proxy."""
-    parameter: str
-    delta: float | None
+    every: bool = False
+    """Whether all bounds share the error, as a user's do; otherwise each has all of it."""
     score: str = "llr"
     draws: int = 1
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         both = 2 if self.how == "held-out" else 1
         drawn = self.table.sample(both * self.records, rng, trained=self.records)
         names = tuple(f"x_{j}" for j in range(drawn.features.shape[1]))
@@ -56,12 +57,11 @@ class LabelAudit:
             proxy=drawn.proxy,
             heldout_target=both == 2,
         )
-        every = self.parameter == ALL
         result = audit_records(
             records,
             Rule(
                 (DELTA,),
-                error if every else 2.0 * error,  # half of it goes to bets, half to counts
+                error if self.every else 2.0 * error,  # half of it goes to bets, half to counts
                 repetitions=self.draws,
                 tau=self.table.tau if self.how == "tau" else None,
             ),
@@ -71,14 +71,8 @@ class LabelAudit:
             seed=int(rng.integers(2**31)),
             compare=False,
         )
-        return max(
-            (
-                b.value
-                for b in result.headline()
-                if every or (b.parameter == self.parameter and b.delta == self.delta)
-            ),
-            default=0.0,
-        )
+        found = by_name(result.headline())
+        return {**found, ALL: max(found.values())} if found else {}
 
 
 def cases() -> Iterator[Case]:
@@ -148,7 +142,10 @@ def _case(
         delta=delta,
         mechanism=table.name,
         setting=f"{records} records, {many}{also}",
-        play=LabelAudit(table, records, how, parameter, delta, score, draws),
+        play=Reading(
+            LabelAudit(table, records, how, parameter == ALL, score, draws),
+            ALL if parameter == ALL else (parameter, delta),
+        ),
         truth=_truth(table, delta, how),
         quick=quick,
         share=share,

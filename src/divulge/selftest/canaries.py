@@ -12,11 +12,10 @@ from divulge.attacks.gradient import GradientSteps, Recorder
 from divulge.games.canaries.planning import LEAST
 from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD, GaussianMechanism, Mechanism, Null, RandomisedResponse
-from divulge.result import Result
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 
 CANARIES, FEW = 500, LEAST
-SHARE, WHITE_SHARE = 0.5, 0.1
 DELTA = 1e-5
 COLUMNS = 60
 _PARAMETERS = (("mu", None), ("epsilon", 0.0), ("epsilon", DELTA))
@@ -29,10 +28,8 @@ class CanaryGame:
     mechanism: Mechanism
     canaries: int
     probability: float
-    parameter: str
-    delta: float | None
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         drawn = self.mechanism.sample(self.canaries, rng, float(logit(self.probability)))
         result = audit_trials(
             drawn.score,
@@ -42,7 +39,7 @@ class CanaryGame:
             error=2.0 * error,  # half of it goes to the bet, half to the counts
             seed=int(rng.integers(2**31)),
         )
-        return claimed(result, self.parameter, self.delta)
+        return by_name(result.headline())
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,8 @@ class WhiteBox:
     canaries: int
     others: int
     null: bool
-    parameter: str
-    delta: float | None
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         count = self.canaries + self.others
         x = rng.standard_normal((count, COLUMNS))
         y = (x[:, 0] + rng.standard_normal(count) > 0.0).astype(np.intp)
@@ -73,7 +68,7 @@ class WhiteBox:
             error=2.0 * error,
             seed=int(rng.integers(2**31)),
         )
-        return claimed(result, self.parameter, self.delta)
+        return by_name(result.headline())
 
 
 def white_box(training: DPSGD, x: np.ndarray, y: np.ndarray, canaries: int) -> Recorder:
@@ -86,12 +81,6 @@ def white_box(training: DPSGD, x: np.ndarray, y: np.ndarray, canaries: int) -> R
         lambda theta: training.gradients(theta, x[canaries:], y[canaries:]),
         complete=True,
     )
-
-
-def claimed(result: Result, parameter: str, delta: float | None) -> float:
-    """The headline bound on a parameter."""
-    found = [b.value for b in result.headline() if (b.parameter, b.delta) == (parameter, delta)]
-    return max(found, default=0.0)
 
 
 def cases() -> Iterator[Case]:
@@ -107,11 +96,10 @@ def cases() -> Iterator[Case]:
                     delta=delta,
                     mechanism=mechanism.name,
                     setting=f"{count} canaries{coin}",
-                    play=CanaryGame(mechanism, count, probability, parameter, delta),
+                    play=Reading(CanaryGame(mechanism, count, probability), (parameter, delta)),
                     truth=_truth(mechanism, delta),
                     quick=count == CANARIES
                     and (isinstance(mechanism, GaussianMechanism) or probability != 0.5),
-                    share=SHARE,
                 )
     for null in (True, False):
         run = DPSGD(noise_multiplier=3.0, rate=1.0, steps=9, records=200)
@@ -123,10 +111,9 @@ def cases() -> Iterator[Case]:
                 delta=delta,
                 mechanism="dp-sgd, no canary included" if null else run.name,
                 setting="100 canaries, 150 others",
-                play=WhiteBox(run, 100, 150, null, parameter, delta),
+                play=Reading(WhiteBox(run, 100, 150, null), (parameter, delta)),
                 truth=0.0 if null else _truth(run, delta),
                 quick=parameter == "mu",
-                share=WHITE_SHARE,
             )
 
 

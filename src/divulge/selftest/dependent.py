@@ -18,17 +18,15 @@ from divulge.posterior.correlated import correlated
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.selftest.case import Case
 from divulge.selftest.posteriors import PARTS, inside_part
+from divulge.selftest.readings import Claims, Reading
 
 ATTACKS, MODELS = 3, 200
 SIGMA_TAU = 0.01
-SHARE = 0.15
 
 
 @dataclass(frozen=True)
 class Dependent:
     """One draw from priors and model, and the rank of the true epsilon."""
-
-    part: str
 
     def rank(self, rng: np.random.Generator) -> float:
         """The posterior probability below the true epsilon."""
@@ -51,8 +49,9 @@ class Dependent:
         marginal = found.posterior(prior, strength).marginal("epsilon")
         return float(np.interp(epsilon, marginal.x, marginal.cdf))
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
-        return inside_part(self.rank(rng), self.part, error)
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
+        rank = self.rank(rng)
+        return {part: inside_part(rank, part, error) for part in PARTS}
 
 
 def cases() -> Iterator[Case]:
@@ -64,8 +63,7 @@ def cases() -> Iterator[Case]:
             delta=None,
             mechanism="priors, model and dependence",
             setting=f"{ATTACKS} attacks, N={MODELS}",
-            play=Dependent(part),
+            play=Reading(Dependent(), part),
             truth=0.0,
             quick=True,
-            share=SHARE,
         )

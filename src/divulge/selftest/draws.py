@@ -15,8 +15,9 @@ import numpy as np
 from divulge.games.membership.play import membership
 from divulge.mechanisms import GaussianMechanism, Mechanism, Null, RandomisedResponse
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 
-ROWS, SEEDS, SHARE = 400, 5, 0.1
+ROWS, SEEDS = 400, 5
 _TINY, _ALONE = 1e-6, 0.93
 
 
@@ -25,27 +26,25 @@ class Tabled:
     """An audit of a table of scores, by some seeds or of some of the rows."""
 
     mechanism: Mechanism
-    parameter: str
     seeds: int = 1
     of: int | None = None
     """Rows of the table, if not all are used."""
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         trials = self.mechanism.sample(self.of or ROWS, rng)
         alone = rng.random(len(trials)) < _ALONE
         score = trials.score + np.where(alone, _TINY * rng.random(len(trials)), 0.0)
         result = membership(
             {"member": trials.truth > 0.0, "score": score},
             score="score",
-            corrections=("prior",) if self.parameter == "epsilon" else ("balanced",),
+            corrections=("balanced", "prior"),
             deltas=(),
             error=2.0 * error,  # half of it is for the bets, half for the counts
             rows=None if self.of is None else ROWS,
             seed=int(rng.integers(2**31)),
             seeds=self.seeds,
         )
-        found = (b.value for b in result.headline() if b.parameter == self.parameter)
-        return max(found, default=0.0)
+        return by_name(result.headline())
 
 
 def cases() -> Iterator[Case]:
@@ -65,8 +64,7 @@ def cases() -> Iterator[Case]:
                     delta=delta,
                     mechanism=mechanism.name,
                     setting=f"{ROWS} rows, many of them equal",
-                    play=Tabled(mechanism, parameter, seeds, of),
+                    play=Reading(Tabled(mechanism, seeds, of), (parameter, delta)),
                     truth=curve.mu() if delta is None else curve.epsilon(delta),
                     quick=mechanism is leaking["epsilon"],
-                    share=SHARE,
                 )

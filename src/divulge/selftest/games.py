@@ -79,13 +79,3 @@ def wanted(case: Case, repetitions: int) -> int:
 def false_claims(case: Case, claims: Array) -> int:
     """How many claims lie above the truth; what is not a number is no less false."""
     return int(np.sum(~(claims <= case.truth + _SLACK)))
-
-
-def inputs(task: Games | Computation) -> dict[str, Any]:
-    """What names a part."""
-    return task.inputs()
-
-
-def done(task: Games | Computation) -> dict[str, Any]:
-    """The part, done."""
-    return task.done()

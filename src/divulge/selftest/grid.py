@@ -23,7 +23,7 @@ from divulge.mechanisms import (
     Tied,
 )
 from divulge.selftest.case import Case
-from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure
+from divulge.selftest.procedures import LARGE_DELTA, LARGER_DELTA, PROCEDURES, TAU, Procedure, Run
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ class GameSize:
 
 @dataclass(frozen=True)
 class Play:
-    """One game of a procedure against a mechanism; picklable by the procedure's name."""
+    """One game of a procedure against a mechanism."""
 
-    procedure: str
+    run: Run
     mechanism: Mechanism
     setting: GameSize
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         trials = self.mechanism.sample(self.setting.trials, rng, self.setting.log_odds(rng))
-        return PROCEDURES[self.procedure].run(trials, self.mechanism, error, rng)
+        return self.run(trials, self.mechanism, error, rng)
 
 
 def case(
@@ -78,7 +78,7 @@ def case(
         delta=procedure.delta,
         mechanism=mechanism.name,
         setting=setting.name,
-        play=Play(procedure.name, mechanism, setting),
+        play=Play(procedure.run, mechanism, setting),
         truth=procedure.truth(mechanism),
         quick=quick,
     )

@@ -27,10 +27,11 @@ from divulge.mechanisms import (
 from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
 from divulge.selftest.procedures import DELTA, LARGER_DELTA
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.shift import propensity, tampered
 
 ROWS = 6000
-SHARE, TAMPERED_SHARE = 0.005, 0.5
+SHARE = 0.1
 _STEEPER = 0.8
 
 
@@ -41,10 +42,8 @@ class Guarded:
     table: Shifted
     rows: int
     source: str
-    correction: str
-    parameter: str
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         drawn = self.table.sample(2 * self.rows, rng)
         x, truth = drawn.features, drawn.truth
         here, there = slice(self.rows), slice(self.rows, None)
@@ -79,10 +78,15 @@ class Guarded:
         result = audit_pools(
             pools,
             # half of the error goes to bets and half to counts
-            Rule(error=2.0 * error, corrections=(self.correction,), estimator=estimator),
+            Rule(
+                error=2.0 * error,
+                corrections=("balanced", "prior"),
+                estimator=estimator,
+                brief=True,
+            ),
             seed=int(rng.integers(2**31)),
         )
-        return max((b.value for b in result.headline() if b.parameter == self.parameter), default=0)
+        return by_name(result.headline())
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def cases() -> Iterator[Case]:
                 delta=delta,
                 mechanism=table.name,
                 setting=f"{ROWS} rows",
-                play=Guarded(table, ROWS, source, correction, parameter),
+                play=Reading(Guarded(table, ROWS, source), (parameter, delta)),
                 truth=0.0,
                 share=SHARE,
             )
@@ -153,5 +157,4 @@ def cases() -> Iterator[Case]:
                 play=Tampered(mechanism, trials, shift, delta, signed),
                 truth=mechanism.curve.epsilon(delta),
                 quick=shift > 0.0 and trials == 1000 and not isinstance(mechanism, Null),
-                share=TAMPERED_SHARE,
             )

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from divulge.games.membership.play import membership
+from divulge.games.membership.lessons import Wishes
+from divulge.games.membership.play import audit_pools, membership, read_pools
 from divulge.proof.controls import Controls
 from divulge.proof.prepared import Prepared
 from divulge.proof.robustness import Evidence, requirements
+from divulge.proof.rule import Rule
 from divulge.result import Result
 from divulge.result.of_helpers import Adjusted, LadderRecord
 from divulge.selftest.case import Case, Check
@@ -28,34 +30,46 @@ from divulge.shift.benchmark import LeftOut
 ALL = {**KINDS, **UNSEEN, **FRESH, **CODED}
 WITH_HIDDEN = {**ALL, **HIDDEN, **FEW}
 ROWS, FEW_ROWS = 4000, 1000
-SHARE = 0.05
-"""A hundred games in the full form."""
+SHARE = 0.1
+"""Two hundred games in the full form."""
 QUICK = ("300 prototypes",)
 WITH_CONTROL = ("population, 60,000 others", "population, waves", "population, parity")
 """Kinds that nothing but a control finds out."""
 _ROBUST_GAMES = 3
 
 
-def audit(kind: str, rows: int, error: float, rng: np.random.Generator, *, control: bool) -> Result:
-    """One audit of a table of this kind."""
+def audit(
+    kind: str,
+    rows: int,
+    error: float,
+    rng: np.random.Generator,
+    *,
+    control: bool,
+    brief: bool = False,
+) -> Result:
+    """One audit of a table of this kind; ``brief`` if nothing but its claims is looked at."""
     drawn = WITH_HIDDEN[kind](rows, rng)
     columns = {**drawn.columns, "member": drawn.truth > 0.0, "score": drawn.score}
     taught = OTHERS if control else None  # a true word: the two are twins
     if control:
         columns["control"] = drawn.control
-    return membership(
+    seed = int(rng.integers(2**31))
+    pools = read_pools(
         columns,
+        members=None,
+        nonmembers=None,
+        truth="member",
         score="score",
+        model=None,
+        label=None,
+        propensity=None,
         lower_is_member=False,
         features=list(drawn.columns),
         reference_score="control" if control else None,
-        training_size=taught,
-        reference_size=taught,
-        corrections=("balanced", "prior"),
-        deltas=(),
-        error=error,
-        seed=int(rng.integers(2**31)),
+        wanted=Wishes(training_size=taught, reference_size=taught),
+        seed=seed,
     )
+    return audit_pools(pools, Rule((), error, ("balanced", "prior"), brief=brief), seed=seed)
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,7 @@ class Hostile:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         control = self.kind in WITH_CONTROL or self.kind in FEW
-        result = audit(self.kind, self.rows, error, rng, control=control)
+        result = audit(self.kind, self.rows, error, rng, control=control, brief=True)
         return max((b.value for b in result.headline()), default=0.0)
 
 

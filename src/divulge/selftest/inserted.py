@@ -19,13 +19,12 @@ from divulge.games.canaries.planning import Plan
 from divulge.games.canaries.plans import plan
 from divulge.games.canaries.play import audit_trials
 from divulge.mechanisms import DPSGD
-from divulge.selftest.canaries import claimed
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.types import Array
 
 CANARIES, OTHERS, COLUMNS = 200, 30, 149
 DELTA = 1e-5
-SHARE = 0.2
 _PARAMETERS = (("mu", None), ("epsilon", 0.0), ("epsilon", DELTA))
 
 
@@ -37,10 +36,8 @@ class Inserted:
     complete: bool
     training: DPSGD
     null: bool
-    parameter: str
-    delta: float | None
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         run = self.training
         size = run.start(COLUMNS).size
         made = plan_gradients(self.strategy, CANARIES, size, seed=int(rng.integers(2**31)))
@@ -69,7 +66,7 @@ class Inserted:
             error=2.0 * error,  # half of it goes to the bet, half to the counts
             seed=int(rng.integers(2**31)),
         )
-        return claimed(result, self.parameter, self.delta)
+        return by_name(result.headline())
 
 
 @dataclass(frozen=True)
@@ -77,10 +74,8 @@ class CraftedUntrained:
     """A plan of crafted canaries, scored by what they look like and where they stand."""
 
     strategy: str
-    parameter: str
-    delta: float | None
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         labels = rng.integers(0, 3, 2 * CANARIES)
         data = {
             "x": labels + rng.standard_normal(labels.size) / 9.0,
@@ -101,7 +96,7 @@ class CraftedUntrained:
         result = audit_trials(
             score, made.truth, deltas=(DELTA,), error=2.0 * error, seed=int(rng.integers(2**31))
         )
-        return claimed(result, self.parameter, self.delta)
+        return by_name(result.headline())
 
 
 def cases() -> Iterator[Case]:
@@ -114,10 +109,9 @@ def cases() -> Iterator[Case]:
                 delta=delta,
                 mechanism="null, nothing trained",
                 setting=f"{CANARIES} canaries, {strategy}",
-                play=CraftedUntrained(strategy, parameter, delta),
+                play=Reading(CraftedUntrained(strategy), (parameter, delta)),
                 truth=0.0,
                 quick=parameter == "mu",
-                share=SHARE,
             )
     run = DPSGD(noise_multiplier=3.0, rate=1.0, steps=9, records=OTHERS)
     for strategy, complete in (*((kind, False) for kind in KINDS), (KINDS[0], True)):
@@ -132,8 +126,7 @@ def cases() -> Iterator[Case]:
                     delta=delta,
                     mechanism="dp-sgd, nothing inserted" if null else run.name,
                     setting=f"{CANARIES} canaries, {strategy}{known}",
-                    play=Inserted(strategy, complete, run, null, parameter, delta),
+                    play=Reading(Inserted(strategy, complete, run, null), (parameter, delta)),
                     truth=0.0 if null else exact,
                     quick=parameter == "mu" and strategy == KINDS[0],
-                    share=SHARE,
                 )

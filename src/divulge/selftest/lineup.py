@@ -16,6 +16,7 @@ from divulge.proof.lineup import LineUp
 from divulge.proof.prove import prove
 from divulge.proof.rule import Rule
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.types import Array
 
 LINEUPS, FEW = 300, 60
@@ -85,18 +86,14 @@ class LineUpGame:
     lineups: int
     candidates: int
     copies: int
-    parameter: str
-    delta: float | None
+    delta: float
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         copies = np.full(self.lineups, self.copies)
         score = self.shown.sample(self.lineups, self.candidates, self.copies * self.shown.size, rng)
         trials = LineUp(score, np.zeros(self.lineups, dtype=np.intp), copies=copies)
-        rule = Rule((self.delta,) if self.delta else (), 2.0 * error)  # half of it is for each
-        proof = prove(trials, rule, rng)
-        return next(
-            b.value for b in proof.bounds if (b.parameter, b.delta) == (self.parameter, self.delta)
-        )
+        rule = Rule((self.delta,), 2.0 * error)  # half of it is for bets, half for counts
+        return by_name(prove(trials, rule, rng).bounds)
 
 
 def cases() -> Iterator[Case]:
@@ -150,7 +147,9 @@ def _case(
         delta=delta,
         mechanism=shown.name,
         setting=f"{lineups} line-ups of {candidates}{group}",
-        play=LineUpGame(shown, lineups, candidates, copies, parameter, delta),
+        play=Reading(
+            LineUpGame(shown, lineups, candidates, copies, delta or DELTA), (parameter, delta)
+        ),
         truth=_of_one(shown, candidates, copies, delta) if truth is None else truth,
         quick=quick,
     )

@@ -25,7 +25,6 @@ from divulge.result import Result
 from divulge.selftest.case import Case
 from divulge.shift.pooling import log_probabilities
 
-SHARE = 0.1
 DELTA = 1e-5
 POPULAR, CANDIDATES = 2000, 8
 TEXTS, KNOWN = 1500, 300
@@ -114,13 +113,13 @@ def cases() -> Iterator[Case]:
     p = 1.0 / (1.0 + (OF - 1.0) * math.exp(-EPSILON))
     own = math.log((p - DELTA) / (p * math.exp(-EPSILON)))
     label = math.log((expit(1.0) - DELTA) / expit(-1.0))
-    rows: tuple[tuple[str, str, Any, float, float], ...] = (
-        ("lineup tables", "null (popular values)", popular, 0.0, SHARE),
-        ("lineup texts", "null (numbers in texts)", numbers_in_texts, 0.0, SHARE),
-        ("lineup, seed 0", "randomised response", told_at_seed_0, own, 0.5),
-        ("attribute, seed 0", "randomised response", labels_at_seed_0, label, 0.5),
+    rows: tuple[tuple[str, str, Any, float], ...] = (
+        ("lineup tables", "null (popular values)", popular, 0.0),
+        ("lineup texts", "null (numbers in texts)", numbers_in_texts, 0.0),
+        ("lineup, seed 0", "randomised response", told_at_seed_0, own),
+        ("attribute, seed 0", "randomised response", labels_at_seed_0, label),
     )
-    for bound, mechanism, game, truth, share in rows:
+    for bound, mechanism, game, truth in rows:
         yield Case(
             bound=bound,
             parameter="headline" if truth == 0.0 else "epsilon",
@@ -130,5 +129,4 @@ def cases() -> Iterator[Case]:
             play=game,
             truth=truth,
             quick=True,
-            share=share,
         )

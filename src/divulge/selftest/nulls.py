@@ -22,11 +22,12 @@ from divulge.proof import draw
 from divulge.proof.adjust import adjust
 from divulge.proof.rule import Rule
 from divulge.selftest.case import Case, Check
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.trials import Trials
 
 POOL = 600
 CANARIES, RECORDS = 200, 400
-FITTED_SHARE = 0.06
+ESTIMATED_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,8 @@ class Unequal:
 
     members: int
     nonmembers: int
-    parameter: str
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         truth = np.concatenate([np.ones(self.members), -np.ones(self.nonmembers)])
         pools = Pools(
             truth=truth,
@@ -71,8 +71,7 @@ class Unequal:
             Rule((), 2.0 * error, ("balanced", "prior")),
             seed=int(rng.integers(2**31)),
         )
-        found = [b.value for b in result.headline() if b.parameter == self.parameter]
-        return max(found, default=0.0)
+        return by_name(result.headline())
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,9 @@ class FromPlan:
     ``recomputes``: the scorer also plans another data set with the same seed.
     """
 
-    parameter: str
     recomputes: bool = False
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         seed = int(rng.integers(2**31))
         data, other = ({"x": rng.standard_normal(RECORDS)} for _ in range(2))
         made = choosing.choose(data, count=CANARIES, strategy="random", seed=seed)
@@ -123,8 +121,7 @@ class FromPlan:
             deltas=(),
             seed=seed,
         )
-        found = [b.value for b in result.headline() if b.parameter == self.parameter]
-        return max(found, default=0.0)
+        return by_name(result.headline())
 
 
 def same_coins(error: float) -> float:
@@ -203,27 +200,24 @@ def cases() -> Iterator[Case | Check]:
             f"pools of {members} and {nonmembers}",
             Counting(members, nonmembers),
         )
-    for parameter in ("mu", "epsilon"):
+    for parameter, key in (("mu", ("mu", None)), ("epsilon", ("epsilon", 0.0))):
         yield _null(
             f"membership {parameter}, unequal pools",
             parameter,
             "noise, 700 members, 300 others",
-            Unequal(700, 300, parameter),
-            share=0.25,
+            Reading(Unequal(700, 300), key),
         )
         yield _null(
             f"canaries {parameter}, from plan to result",
             parameter,
             f"noise and position, {CANARIES} canaries",
-            FromPlan(parameter),
-            share=0.25,
+            Reading(FromPlan(), key),
         )
     yield _null(
         "canaries epsilon, plan's coins",
         "epsilon",
         "the same seed for other data",
-        FromPlan("epsilon", recomputes=True),
-        share=0.1,
+        Reading(FromPlan(recomputes=True), ("epsilon", 0.0)),
     )
     yield Check(
         "canaries, plan's coins",
@@ -240,14 +234,14 @@ def cases() -> Iterator[Case | Check]:
         "headline",
         "a shift that no feature shows, 600 rows",
         Hidden(600),
-        share=0.25,
+        share=ESTIMATED_SHARE,
     )
     yield _null(
         "membership, allowance",
         "headline",
         "estimated, 1200 rows",
         FittedShift(Shifted("cluster", columns=30), 1200, "headline"),
-        share=FITTED_SHARE,
+        share=ESTIMATED_SHARE,
         mechanism=Shifted("cluster", columns=30).name,
     )
     yield _null(
@@ -255,7 +249,7 @@ def cases() -> Iterator[Case | Check]:
         "c_lb",
         "estimated, 600 rows",
         FittedShift(Shifted("none"), 600, "c_lb"),
-        share=FITTED_SHARE,
+        share=ESTIMATED_SHARE,
         mechanism=Shifted("none").name,
     )
     yield _null("guesses, sorted rows", "epsilon", "all scores tied, m=100", Sorted(100, 20))

@@ -1,8 +1,9 @@
 """Rows of one family judged together: a small excess in each of many rows adds up.
 
 Games of different rows are independent, and each makes a false claim with probability ``error`` at
-most. So the false claims of a family are dominated by one binomial over all of its games. Rows on
-which a bound is cautious dilute the sum, which only makes the test milder.
+most. So the false claims of a family are dominated by one binomial over all of its games. Rows that
+look at one game are in different sums, which share the level. Rows on which a bound is cautious
+dilute the sum, which only makes the test milder.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from divulge.selftest.case import Case, Check
+from divulge.selftest.readings import layers
 from divulge.selftest.row import Row, exact_interval, surprise
 
 
@@ -20,10 +22,10 @@ def pooled(
     level: float,
 ) -> list[Row]:
     """One row for each family of two rows or more; ``counts`` are games and false claims."""
-    families: dict[str, list[tuple[int, int]]] = {}
+    families: dict[str, list[tuple[Case, tuple[int, int]]]] = {}
     for index, case in enumerate(chosen):
-        if index in counts:
-            families.setdefault(case.family, []).append(counts[index])
+        if index in counts and isinstance(case, Case):
+            families.setdefault(case.family, []).append((case, counts[index]))
     return [
         _together(name, members, error, level)
         for name, members in families.items()
@@ -31,9 +33,13 @@ def pooled(
     ]
 
 
-def _together(name: str, members: list[tuple[int, int]], error: float, level: float) -> Row:
-    games, false = (sum(column) for column in zip(*members, strict=True))
+def _together(
+    name: str, members: list[tuple[Case, tuple[int, int]]], error: float, level: float
+) -> Row:
+    games, false = (sum(column) for column in zip(*(own for _, own in members), strict=True))
     low, high = exact_interval(false, games)
+    sums = layers(members)
+    doubts = min(surprise(found, count, error) for count, found in sums) * len(sums)
     return Row(
         bound="families",
         parameter="all",
@@ -47,5 +53,5 @@ def _together(name: str, members: list[tuple[int, int]], error: float, level: fl
         rate_high=high,
         mean_bound=None,
         truth=None,
-        holds=surprise(false, games, error) > level,
+        holds=doubts > level,
     )

@@ -19,24 +19,22 @@ from divulge.bounds.error_rates import draw_rates, epsilon_from_errors
 from divulge.posterior.exact import posterior
 from divulge.posterior.priors import EpsilonPrior, StrengthPrior
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading
 
 PARTS = ("lower end", "upper end", "middle")
-SHARE = 0.25
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """One draw from prior and model, and the rank of the truth in its posterior."""
+    """One draw from prior and model, and the ranks of the truths in their posterior."""
 
-    of: str
-    part: str
     attacks: int
     models: int
     delta: float
     fixed: float | None = None
 
-    def rank(self, rng: np.random.Generator) -> float:
-        """The posterior probability below the true epsilon or strength."""
+    def ranks(self, rng: np.random.Generator) -> dict[str, float]:
+        """The posterior probability below the true epsilon and strength."""
         prior, strength = EpsilonPrior(), StrengthPrior(fixed=self.fixed)
         epsilon = float(prior.quantile(rng.random()))
         s = rng.random() if self.fixed is None else self.fixed
@@ -45,11 +43,19 @@ class Calibration:
         n = np.full(shape, self.models)
         counts = np.column_stack([rng.binomial(n, x), n, rng.binomial(n, y), n])
         found = posterior(counts, self.delta, epsilon_prior=prior, strength=strength)
-        marginal = found.marginal(self.of)
-        return float(np.interp(epsilon if self.of == "epsilon" else s, marginal.x, marginal.cdf))
+        ranks = {}
+        for of, truth in (("epsilon", epsilon), ("strength", s)):
+            if of == "epsilon" or self.fixed is None:
+                marginal = found.marginal(of)
+                ranks[of] = float(np.interp(truth, marginal.x, marginal.cdf))
+        return ranks
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
-        return inside_part(self.rank(rng), self.part, error)
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
+        return {
+            (of, part): inside_part(rank, part, error)
+            for of, rank in self.ranks(rng).items()
+            for part in PARTS
+        }
 
 
 def inside_part(rank: float, part: str, error: float) -> float:
@@ -98,10 +104,9 @@ def cases() -> Iterator[Case]:
                     delta=None,
                     mechanism=f"prior and model{strength}",
                     setting=f"{attacks} attacks, N={models}, delta {delta:g}",
-                    play=Calibration(of, part, attacks, models, delta, fixed),
+                    play=Reading(Calibration(attacks, models, delta, fixed), (of, part)),
                     truth=0.0,
                     quick=(attacks, models, delta) == (1, 20, 0.0),
-                    share=SHARE,
                 )
     for epsilon, attacks, models, delta in (
         (0.0, 1, 100, 0.0),

@@ -15,8 +15,9 @@ import numpy as np
 
 from divulge.errors import require, require_probability, require_seed
 from divulge.selftest.case import Case, Check
-from divulge.selftest.games import Computation, Games, done, false_claims, inputs, parts, wanted
+from divulge.selftest.games import Computation, Games, false_claims, parts, wanted
 from divulge.selftest.pooled import pooled
+from divulge.selftest.readings import Task, done, inputs, together, told
 from divulge.selftest.row import Row, checked, played, surprise
 from divulge.types import Array
 from divulge.work import Engine
@@ -60,33 +61,35 @@ def run(
     require_seed(seed)
     keep = Pieces.at(cache).tasks("selftest", inputs)
 
-    def play(rows: dict[int, Sequence[Games | Computation]]) -> list[Array]:
+    def play(dealt: Sequence[Games], computed: Sequence[Computation] = ()) -> list[Array]:
         """The claims of every row; nothing for those that are left out."""
-        tasks = [task for own in rows.values() for task in own]
+        tasks: list[Task] = [*computed, *together(dealt)]
         results = engine.run(done, tasks, keep=keep, progress=progress) if tasks else iter(())
-        found = {
-            index: np.concatenate([next(results)["claims"] for _ in own])
-            for index, own in rows.items()
-        }
-        return [found.get(index, np.zeros(0)) for index in range(len(chosen))]
+        found: dict[str, list[Array]] = {case.label: [np.zeros(0)] for case in chosen}
+        for task, result in zip(tasks, results, strict=True):
+            for case, claims in told(task, result["claims"]):
+                found[case.label].append(claims)
+        return [np.concatenate(found[case.label]) for case in chosen]
 
     counts = [1 if isinstance(c, Check) else wanted(c, repetitions) for c in chosen]
     first = play(
-        {
-            index: [Computation(case, error)]
-            if isinstance(case, Check)
-            else parts(case, error, seed, 0, counts[index])
-            for index, case in enumerate(chosen)
-        }
+        [
+            part
+            for case, count in zip(chosen, counts, strict=True)
+            if isinstance(case, Case)
+            for part in parts(case, error, seed, 0, count)
+        ],
+        [Computation(case, error) for case in chosen if isinstance(case, Check)],
     )
     # Two tests for every row of games, and one for every family.
     level = FAMILY_ERROR / (3 * (among or len(chosen)))
     second = play(
-        {
-            index: parts(case, error, seed, counts[index], AGAIN * counts[index])
-            for index, case in enumerate(chosen)
-            if isinstance(case, Case) and level < _surprise(case, first[index], error) < DOUBT
-        }
+        [
+            part
+            for case, count, claims in zip(chosen, counts, first, strict=True)
+            if isinstance(case, Case) and level < _surprise(case, claims, error) < DOUBT
+            for part in parts(case, error, seed, count, AGAIN * count)
+        ]
     )
     rows = []
     for index, case in enumerate(chosen):

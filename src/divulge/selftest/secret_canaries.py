@@ -14,9 +14,9 @@ import numpy as np
 
 from divulge.games.canaries.planting import plan_line_ups
 from divulge.games.canaries.play import audit
-from divulge.selftest.canaries import claimed
 from divulge.selftest.case import Case
 from divulge.selftest.lineup import Shown
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.types import Array
 
 CANARIES, CANDIDATES = 120, 8
@@ -32,10 +32,8 @@ class PlantedGame:
     shown: Shown
     copies: int
     column: bool
-    parameter: str
-    delta: float | None
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         words: dict[str, Any] = {"copies": self.copies, "candidates": CANDIDATES, "count": CANARIES}
         seed = int(rng.integers(2**62))
         if self.column:
@@ -54,7 +52,7 @@ class PlantedGame:
             error=2.0 * error,  # half of it goes to the bets, half to the counts
             seed=int(rng.integers(2**31)),
         )
-        return claimed(result, self.parameter, self.delta)
+        return by_name(result.headline())
 
     def _scores(self, places: np.ndarray, rng: np.random.Generator) -> Array:
         """A row per canary, in the order of its candidates."""
@@ -91,7 +89,7 @@ def cases() -> Iterator[Case]:
                 delta=delta,
                 mechanism=name,
                 setting=f"{CANARIES} in {where}, {CANDIDATES} candidates{group}",
-                play=PlantedGame(shown, copies, column, parameter, delta),
+                play=Reading(PlantedGame(shown, copies, column), (parameter, delta)),
                 truth=shown.size if copies > 1 else shown.truth(CANDIDATES, delta),
                 quick=parameter == "epsilon" and delta == 0.0 and not column,
             )

@@ -17,14 +17,14 @@ import numpy as np
 from divulge.attacks.shadow_table import shadows
 from divulge.attacks.table import score
 from divulge.games.canaries.play import audit_trials
-from divulge.selftest.canaries import claimed
 from divulge.selftest.case import Case
+from divulge.selftest.readings import Claims, Reading, by_name
 from divulge.types import Array, Index
 
 RECORDS, OTHERS, COUNT = 200, 100, 6
 ATTACKS = ("lira", "lira_offline", "learned")
 EPSILON = 1.0
-SHARE, LEARNED_SHARE = 0.1, 0.02
+SHARE = 0.1
 
 
 @dataclass
@@ -69,9 +69,8 @@ class ShadowScores:
 
     attack: str
     disclosed: float
-    parameter: str
 
-    def __call__(self, error: float, rng: np.random.Generator) -> float:
+    def __call__(self, error: float, rng: np.random.Generator) -> Claims:
         x = rng.standard_normal((RECORDS + OTHERS, 2))
         y = (x[:, 0] + rng.standard_normal(len(x)) > 0.0).astype(np.intp)
         truth = np.where(rng.random(RECORDS) < 0.5, 1.0, -1.0)
@@ -102,7 +101,7 @@ class ShadowScores:
             error=2.0 * error,
             seed=int(rng.integers(2**31)),
         )
-        return claimed(result, self.parameter, 0.0 if self.parameter == "epsilon" else None)
+        return by_name(result.headline())
 
 
 def cases() -> Iterator[Case]:
@@ -114,14 +113,15 @@ def cases() -> Iterator[Case]:
 
 
 def _case(attack: str, disclosed: float, parameter: str) -> Case:
+    delta = 0.0 if parameter == "epsilon" else None
     return Case(
         bound=f"shadows {parameter}, {attack}",
         parameter=parameter,
-        delta=0.0 if parameter == "epsilon" else None,
+        delta=delta,
         mechanism=f"randomised response {disclosed:g}" if disclosed else "null",
         setting=f"{RECORDS} records, {COUNT} shadow models",
-        play=ShadowScores(attack, disclosed, parameter),
+        play=Reading(ShadowScores(attack, disclosed), (parameter, delta)),
         truth=disclosed,
         quick=attack == "lira",
-        share=LEARNED_SHARE if attack == "learned" else SHARE,
+        share=SHARE,
     )

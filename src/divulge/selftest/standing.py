@@ -7,9 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from scipy.special import logsumexp
+
 from divulge.selftest.case import Case, Check
 from divulge.selftest.games import wanted
 from divulge.selftest.ledger import Entry
+from divulge.selftest.readings import layers
 from divulge.selftest.row import exact_interval
 from divulge.selftest.wealth import log_wealth
 
@@ -133,12 +136,8 @@ class Family:
     rows: int
     games: int
     false: int
-    error: float
-
-    @property
-    def wealth(self) -> float:
-        """The logarithm of what was won by betting against all of them together."""
-        return log_wealth(self.false, self.games, self.error)
+    wealth: float
+    """The logarithm of what was won by betting against all of them together."""
 
 
 def families(known: Sequence[Standing]) -> list[Family]:
@@ -147,8 +146,12 @@ def families(known: Sequence[Standing]) -> list[Family]:
     for row in known:
         if isinstance(row.case, Case) and row.games and not row.power_only:
             found[row.case.family].append(row)
-    return [
-        Family(name, len(own), sum(r.games for r in own), sum(r.false for r in own), own[0].error)
-        for name, own in found.items()
-        if len(own) > 1
-    ]
+    return [_family(name, own) for name, own in found.items() if len(own) > 1]
+
+
+def _family(name: str, own: list[Standing]) -> Family:
+    """The mean of the wealths of its layers: one for each, however they depend on each other."""
+    sums = layers((r.case, (r.games, r.false)) for r in own if isinstance(r.case, Case))
+    each = [log_wealth(false, games, own[0].error) for games, false in sums]
+    wealth = float(logsumexp(each)) - math.log(len(each))
+    return Family(name, len(own), sum(r.games for r in own), sum(r.false for r in own), wealth)

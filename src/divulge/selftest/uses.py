@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from divulge.selftest.case import Case, Check
+from divulge.selftest.readings import Reading
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT.name
 SHOWING = ("report", "cli", "integrations")
 START = (f"{PACKAGE}.selftest.games", "Games")
+SHARED = (f"{PACKAGE}.selftest.readings", "Together")
 ALL = "*"
 """The name for everything in a module."""
 _PLACE = re.compile(rf"{PACKAGE}(\.\w+)+\.?(:\w+)?")
@@ -48,7 +50,8 @@ class Module:
 def digest(case: Case | Check) -> str:
     """The SHA-256 of the code that a row can reach, shortened."""
     what = case.play if isinstance(case, Case) else case.compute
-    return digest_of(frozenset(_homes(what)) | {START})
+    dealer = SHARED if isinstance(what, Reading) else START
+    return digest_of(frozenset(_homes(what)) | {dealer})
 
 
 @cache

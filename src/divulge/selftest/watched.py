@@ -23,7 +23,6 @@ from divulge.selftest.case import Case, Check
 
 SIZES = (30, 8, 2)
 STEPS, COINS, CLIP = 30, 16, 0.5
-SHARE = 0.5
 SIGMAS = (0.4, 1.0, 5.0)
 EVEN = "expected factor of a bet"
 
@@ -152,5 +151,4 @@ def cases() -> Iterator[Case | Check]:
             play=play,
             truth=0.0,
             quick=mechanism.startswith("as claimed") and play.known,
-            share=SHARE,
         )

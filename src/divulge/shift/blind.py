@@ -101,8 +101,8 @@ def _boosting(records: Rows, prognostic: Prognostic, rows: Index, log_odds: Arra
     bins = np.concatenate([records.bins[rows], encode_bins(more, quantile_edges(more))], axis=1)
 
     def learn(train: Index, outcome: Array, offset: Array) -> _Predict:
-        model = boosted_regressor(bins[train], 4.0 * (outcome - expit(offset)), 3, _ROUNDS)
-        return lambda out: np.asarray(model.predict(bins[out]), dtype=float)
+        model = boosted_regressor(bins[train], 4.0 * (outcome - expit(offset)), _ROUNDS)
+        return lambda out: model.predict(bins[out])
 
     return learn
 

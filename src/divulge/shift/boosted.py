@@ -1,31 +1,33 @@
-"""Shallow, shrunk gradient boosting, as all nuisance models use it."""
+"""Shallow, shrunk gradient boosting on binned columns, as all nuisance models use it."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field, replace
 
+from divulge.bounds.tree_boosting import LOGISTIC, SQUARED, Boosted, Trees, boosted
 from divulge.shift.design import BINS, Bytes
 from divulge.types import Array
-from divulge.work.threads import Sized
+
+TREES = Trees(rounds=50, rate=0.12, leaves=8, least=20, penalty=5.0)
 
 
-def most_bins(columns: Bytes | Array) -> int:
-    """Columns that are binned already need no more histogram than that: the same trees, sooner."""
-    return BINS if columns.dtype == "uint8" else 255
+@dataclass(frozen=True)
+class BoostedMargin:
+    """One margin of trees: the mean of a target, or the log-odds of an outcome."""
+
+    trees: Boosted = field(repr=False)
+
+    def predict(self, bins: Bytes) -> Array:
+        """Of every row."""
+        return self.trees.margins(bins)[:, 0]
 
 
-def boosted_regressor(bins: Bytes | Array, target: Array, seed: int, rounds: int = 50) -> Any:
-    """Shallow, shrunk gradient boosting on binned columns."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
+def boosted_regressor(bins: Bytes, target: Array, rounds: int = TREES.rounds) -> BoostedMargin:
+    """The mean of a target given binned columns."""
+    trees = replace(TREES, rounds=rounds)
+    return BoostedMargin(boosted(bins, target, None, SQUARED, trees, BINS))
 
-    model = HistGradientBoostingRegressor(
-        max_iter=rounds,
-        learning_rate=0.12,
-        max_leaf_nodes=8,
-        min_samples_leaf=20,
-        l2_regularization=5.0,
-        early_stopping=False,
-        random_state=seed,
-        max_bins=most_bins(bins),
-    )
-    return Sized(model).fit(bins, target)
+
+def boosted_log_odds(bins: Bytes, outcome: Array) -> BoostedMargin:
+    """The log-odds of an outcome of 0 and 1, of which both occur, given binned columns."""
+    return BoostedMargin(boosted(bins, outcome, None, LOGISTIC, TREES, BINS))

@@ -18,8 +18,9 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from divulge.bounds import direct
+from divulge.shift.boosted import boosted_regressor
+from divulge.shift.design import encode_bins, quantile_edges
 from divulge.shift.linear import logistic_ridge
-from divulge.shift.prognostic import boosted_regressor
 from divulge.shift.value_trials import shuffled_trials
 from divulge.types import Array, Index
 
@@ -105,10 +106,11 @@ def _surprise(
     known = prior.columns(rows[place], value)
     half = len(known) // 2
     centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), 1e-9)
-    boosted = boosted_regressor(known[:half], 2.0 * truth[:half], 5, rounds=80)
+    edges = quantile_edges(known[:half])
+    boosted = boosted_regressor(encode_bins(known[:half], edges), 2.0 * truth[:half], rounds=80)
     linear = logistic_ridge((known[:half] - centre) / scale, (truth[:half] > 0.0).astype(float))
     learners: tuple[Callable[[Array], Array], ...] = (
-        lambda x: np.asarray(boosted.predict(x), dtype=float),
+        lambda x: boosted.predict(encode_bins(x, edges)),
         lambda x: linear((x - centre) / scale),
     )
     outcome = (truth[half:] > 0.0).astype(float)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import expit
 
-from divulge.shift.boosted import boosted_regressor as boosted_regressor
+from divulge.shift.boosted import boosted_regressor
 from divulge.shift.design import (
     FIT_ROWS,
     Design,
@@ -145,8 +145,8 @@ def _fit_fold(view: View, score: Array, records: Rows, seed: int) -> tuple[Model
     second = columns(view, terms)
     rich = ridge(second, score)
     left = score - rich(second)
-    boosted_rest = boosted_regressor(view.bins, left, seed)
-    boosted = boosted_regressor(view.bins, score, seed + 1)
+    boosted_rest = boosted_regressor(view.bins, left)
+    boosted = boosted_regressor(view.bins, score)
     smooth = ridge(kernel(view.clipped), left)
     lowest, highest = float(score.min()), float(score.max())
 

@@ -9,7 +9,7 @@ may have missed is estimated and deducted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,6 +83,7 @@ def fit(
     source: PropensitySource = FROM_TRIALS,
     levels: Codes | None = None,
     raw: bool = False,
+    finds: Callable[[Fitted], bool] | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit both nuisance models in the order of revelation, and judge them.
@@ -92,7 +93,8 @@ def fit(
     scores are held-out records. Nothing in ``log_odds`` and ``score`` depends on a
     truth of the tail; the bets on the tail's second half depend on no truth of that half. The
     blind baseline bets at ``error``. ``raw`` stops before the guards: such a fit proves nothing
-    (``proof/ladder.py``).
+    (``proof/ladder.py``). So does a fit of which ``finds`` says that it shows nothing: guards only
+    ever lower a bound. They have a generator of their own, so that everything else is the same.
     """
     done = 0
 
@@ -145,6 +147,10 @@ def fit(
     bet_residual[last] = residual_score(
         score[last], prognostic.some(last), best_log_odds[last], second.leak
     )
+    unguarded = Fitted(log_odds, residual, bet_log_odds, bet_residual)
+    if finds is not None and not finds(unguarded):
+        return unguarded
+    (rng,) = rng.spawn(1)
     advance("blind baseline")
     blocks = ((first, log_odds, order[learned:middle]), (second, best_log_odds, last))
     evidence = [
@@ -197,11 +203,8 @@ def fit(
         "prognostic_r2": prognostic.r2,
         **allowance.parts(),
     }
-    return Fitted(
-        log_odds=log_odds,
-        score=residual,
-        bet_log_odds=bet_log_odds,
-        bet_score=bet_residual,
+    return replace(
+        unguarded,
         quality=quality,
         allowance=allowance.epsilon,
         allowance_mu=allowance.mu,

@@ -25,7 +25,6 @@ _OFFSET = 0.25
 """In standard deviations: the logarithm of a size near 0 says little, and loudly."""
 _ROUNDS = 20
 _TRUST = np.linspace(0.0, 2.0, 21)
-_SEED = 41
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def fit_spread(
         rest = target - base(_plain(records, mean, fit_on))
         terms.append(screen(geometry, clipped, rest, np.full(rest.size, rest.var()), triples=False))
         rich = ridge(_rich(records, mean, fit_on, terms[-1]), target)
-        boosted = boosted_regressor(records.bins[fit_on], rest, _SEED + k, _ROUNDS)
+        boosted = boosted_regressor(records.bins[fit_on], rest, _ROUNDS)
         for rows, share in ((np.flatnonzero(half == k), 1.0), (np.arange(scored, half.size), 0.5)):
             for start in range(0, rows.size, CHUNK):
                 part = rows[start : start + CHUNK]

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from divulge.shift.boosted import most_bins
+from divulge.shift.boosted import boosted_log_odds
 from divulge.shift.design import FIT_ROWS, Model, Rows, View, at_most, extended
 from divulge.shift.groups import fit_clusters, fit_kernel
 from divulge.shift.levels import without_fold
@@ -24,7 +23,6 @@ from divulge.shift.linear import log_losses, logistic_ridge, ridge
 from divulge.shift.prognostic import Prognostic
 from divulge.shift.terms import Geometry, Terms, relevance, screen, singles, union
 from divulge.types import Array, Index
-from divulge.work.threads import Sized
 
 FOLDS = 3
 LEARNERS = ("linear", "terms", "boosting", "terms and kernel")
@@ -132,7 +130,7 @@ def _fit_fold(
     mean = np.clip(expit(rich(second)), 0.01, 0.99)
     curvature = mean * (1.0 - mean)
     smooth = ridge(kernel(view.clipped), (outcome - mean) / curvature, curvature)
-    boosted = _boosted_classifier(view, outcome, seed + 1)
+    boosted = boosted_log_odds(view.bins, outcome)
 
     def predict(rows: View) -> Array:
         base = rich(columns(rows, terms))
@@ -142,29 +140,13 @@ def _fit_fold(
         learners = [
             linear(rows.linear),
             base,
-            boosted.decision_function(rows.bins),
+            boosted.predict(rows.bins),
             base + correction,
         ]
         stacked = np.stack(learners, axis=1)
         return np.asarray(np.clip(stacked, coin - LARGEST, coin + LARGEST))
 
     return predict
-
-
-def _boosted_classifier(view: View, outcome: Array, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    model = HistGradientBoostingClassifier(
-        max_iter=50,
-        learning_rate=0.12,
-        max_leaf_nodes=8,
-        min_samples_leaf=20,
-        l2_regularization=5.0,
-        early_stopping=False,
-        random_state=seed,
-        max_bins=most_bins(view.bins),
-    )
-    return Sized(model).fit(view.bins, outcome)
 
 
 def _constant(members: float, trials: int) -> Model:

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from divulge.bounds.bins import Binned
+from divulge.bounds.tree_boosting import Trees, boosted_classifier
 from divulge.shift.pooling import Pooled, fit_pool, log_probabilities, one_hot
 from divulge.types import Array, Index
-from divulge.work.threads import Sized
 
 FOLDS = 3
 FIT_PAIRS = 120_000
@@ -80,9 +79,8 @@ def fit_student(
     fold = rng.permutation(records) % folds
 
     def teach(rows: Index) -> list[_Predict]:
-        seed = int(rng.integers(2**31))
         pairs = _weighted_pairs(shown[rows], log_target[rows])
-        return [_linear(*pairs), *(_boosted(*pairs, r, seed, leaves=31) for r in rounds)]
+        return [_linear(*pairs), *(_boosted(*pairs, r, leaves=31) for r in rounds)]
 
     for k in range(folds):
         rest = rng.permutation(np.flatnonzero(fold != k))[: max(2000, FIT_PAIRS // classes)]
@@ -132,10 +130,9 @@ def fit_values(
     fold = np.arange(head.size) % (FOLDS if head.size <= _MANY // 2 else 2)
     for fit_on, out in [*_splits(head, fold), *([(head, tail)] if tail.size else [])]:
         fit_on = fit_on[: max(FEWEST_FIT, 2 * FIT_RECORDS // classes)]
-        seed = int(rng.integers(2**31))
         models = [
             _linear(shown[fit_on], codes[fit_on], None),
-            _boosted(shown[fit_on], codes[fit_on], None, rounds, seed, leaves=16),
+            _boosted(shown[fit_on], codes[fit_on], None, rounds, leaves=16),
         ]
         for own, model in zip(predicted, models, strict=True):
             own[out] = model(shown[out], classes)
@@ -180,26 +177,12 @@ def _linear(shown: Array, codes: Index, weight: Array | None) -> _Predict:
 
 
 def _boosted(
-    shown: Array, codes: Index, weight: Array | None, rounds: int, seed: int, leaves: int
+    shown: Array, codes: Index, weight: Array | None, rounds: int, leaves: int
 ) -> _Predict:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     if np.unique(codes).size < 2:
         return _constant(codes, weight)
-    boosting = HistGradientBoostingClassifier(
-        max_iter=rounds,
-        learning_rate=0.12,
-        max_leaf_nodes=leaves,
-        min_samples_leaf=20,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=seed,
-    )
-    model: Any
-    if weight is None:
-        model = Sized(boosting).fit(shown, codes)
-    else:
-        model = Binned(boosting).fit(shown, codes, sample_weight=weight)
+    trees = Trees(rounds, rate=0.12, leaves=leaves, least=20, penalty=1.0)
+    model = boosted_classifier(shown, codes, weight, trees)
     return lambda x, classes: _all_classes(model, x, classes)
 
 

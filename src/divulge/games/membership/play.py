@@ -198,6 +198,8 @@ def audit_pools(
     are those of the first that concludes.
     """
     seeds = rule.seeds
+    if seeds > 1 or pools.lessons is not None:  # what refuses one draw of several speaks for all
+        rule = replace(rule, brief=False)
     about: dict[str, Any] = {"seeds": seeds} if seeds > 1 else {}
     if rule.headline is not None:
         about["headline"] = str(rule.headline)
@@ -217,7 +219,8 @@ def audit_pools(
         return played
     context, trials, reference, rng, proof, kept = played
     around = NO_CONTROLS
-    if reference is not None:
+    claims = any(b.headline and b.value > 0.0 for b in proof.bounds)
+    if reference is not None and (claims or not rule.brief):
         plain = replace(rule, headline=None)
         around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
         if state.leaking(proof.bounds) and pools.features.names and pools.heldout is None:
