@@ -260,6 +260,13 @@ ELSEWHERE: tuple[Mutation, ...] = (
         ("membership, allowance",),
     ),
     Mutation(
+        "brief audits are spared the guards whatever they find",
+        "divulge.proof.prove:prove",
+        'b.value > 0.0 and b.correction != "none"',
+        "b.value > 99.0",
+        ("hostile, membership headline | null, 300 prototypes",),
+    ),
+    Mutation(
         "levels of a category not seen by either model",
         "divulge.proof.adjust:_levels",
         "return trials.levels",

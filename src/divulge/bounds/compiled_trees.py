@@ -32,6 +32,8 @@ LEAST_MEAN = 1e-12
 """Of a class, so that the logarithm of its odds is finite even if all its rows weigh nothing."""
 LEAST_SUM = 1e-100
 """Of bends, so that its logarithm is finite."""
+ROUNDED = 1e-13
+"""Sums of slopes are known up to this share of all slopes, at worst."""
 _LANES = 4
 """Columns of a block."""
 _NODE = 5
@@ -52,6 +54,15 @@ def _blocks(bins: Bytes) -> Bytes:
     return out
 
 
+@njit(cache=True, nogil=True, fastmath=True)
+def _size(values: Array) -> float:
+    """The sum of absolute values, in any order."""
+    total = 0.0
+    for i in range(values.size):
+        total += abs(values[i])
+    return total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pack(bend: Array, packed: Nodes) -> Scale:
     """Bends as integers, with a one above the bits of each: one addition is enough for both.
@@ -59,7 +70,7 @@ def _pack(bend: Array, packed: Nodes) -> Scale:
     What their one is, a power of two, and how many bits there are, for the sum of all to fit.
     """
     bits = 62 - math.ceil(math.log2(bend.size + 1))
-    unit = 2.0 ** (math.ceil(math.log2(max(bend.sum(), LEAST_SUM))) + 1 - bits)
+    unit = 2.0 ** (math.ceil(math.log2(max(_size(bend), LEAST_SUM))) + 1 - bits)
     for i in range(bend.size):
         packed[i] = (1 << bits) + int(bend[i] / unit + 0.5)
     return unit, bits
@@ -104,6 +115,7 @@ def _search(
     whole: Array,
     least: int,
     penalty: float,
+    tiny: float,
     block: int,
     scores: Array,
     found: Array,
@@ -111,7 +123,7 @@ def _search(
     """Put the best split of a block in place of the one found, if it is better.
 
     Most blocks have nothing better, which is seen without a branch. Of equal splits it is the
-    first: after a bin without bends, of which sums are exact, it is the one before that bin again.
+    first: a bin without bends, and slopes not above what is rounded, has that of the bin before.
     """
     g, h, n = whole[0], whole[1], whole[2]
     slope, bend, ones = seen[0], seen[1], seen[2]
@@ -128,8 +140,8 @@ def _search(
     for lane in range(_LANES):
         for at in range(lane, size - _LANES, _LANES):
             last = at - _LANES
-            again = last >= 0 and bend[at] == bend[last] and scores[last] >= 0.0
-            if scores[at] > best and not again:
+            again = last >= 0 and scores[last] >= 0.0 and bend[at] == bend[last]
+            if scores[at] > best and not (again and abs(slope[at] - slope[last]) <= tiny):
                 best = scores[at]
                 found[0], found[1], found[2] = best, _LANES * block + lane, at // _LANES
                 found[3], found[4] = slope[at], bend[at]
@@ -193,6 +205,7 @@ def _grow(
     for i in range(count):
         rows[i] = i
     scale = _pack(bend, packed[0])
+    tiny = ROUNDED * _size(slope)
     place[0] = 0, count, 0
     whole[0] = 0.0, 0.0, float(count)
     for j in range(sizes.size):
@@ -203,7 +216,7 @@ def _grow(
         if j == 0:
             whole[0] = seen[0, 0, :, sizes[0] - _LANES]
             _open(whole[0], penalty, found[0])
-        _search(seen[0, j], sizes[j], whole[0], least, penalty, j, scratch[0], found[0])
+        _search(seen[0, j], sizes[j], whole[0], least, penalty, tiny, j, scratch[0], found[0])
     if not known and root.size > 0:
         root[:] = seen[0]
     used = 1
@@ -239,8 +252,8 @@ def _grow(
                     rest[c, at] -= own[c, at]
             if final:
                 continue
-            _search(own, sizes[j], whole[small], least, penalty, j, scratch[0], found[small])
-            _search(rest, sizes[j], whole[large], least, penalty, j, scratch[0], found[large])
+            for k, its in ((small, own), (large, rest)):
+                _search(its, sizes[j], whole[k], least, penalty, tiny, j, scratch[0], found[k])
     for k in range(used):
         if nodes[k, 4] != 1:
             g, h = 0.0, 0.0
