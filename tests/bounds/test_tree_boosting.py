@@ -138,3 +138,22 @@ def test_infinite_and_missing_values(rows, rng):
     found = boosted_classifier(x, y, None, TREES).predict_proba(x)
     assert np.isfinite(found).all()
     assert rows == 40 or ((found[:, 1] > 0.5) == y).all()
+
+
+def test_without_a_column_there_is_one_leaf(rng):
+    y = rng.normal(size=200)
+    nothing = np.zeros((200, 0), np.uint8)
+    assert boosted(nothing, y, None, SQUARED, TREES).margins(nothing)[:, 0] == pytest.approx(
+        y.mean()
+    )
+
+
+def test_what_compiled_code_cannot_check_is_refused():
+    bins, y = np.full((50, 1), 60, np.uint8), np.ones(50)
+    for wrong in (
+        lambda: boosted(bins, y, None, SQUARED, TREES, 48),
+        lambda: boosted(bins, np.full(50, np.nan), None, SQUARED, TREES),
+        lambda: boosted(bins, y, np.zeros(50), SQUARED, TREES),
+    ):
+        with pytest.raises(AssertionError):
+            wrong()

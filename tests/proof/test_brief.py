@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from divulge.data.features import Features
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
-from divulge.proof.rule import Rule
+from divulge.proof.rule import Named, Rule
 from divulge.shift import robust
 
 RULE = Rule((1e-5,), 0.002, ("composition", "signed", "balanced", "prior"))
@@ -64,6 +65,25 @@ def test_nothing_found_is_claimed_sooner(seed, guarded):
     whole = audit_pools(table, RULE, seed=seed)
     assert len(guarded) == 1
     assert all(b.value == 0.0 for b in whole.bounds)
+
+
+def test_a_named_headline_is_guarded_if_it_claims(guarded):
+    named = replace(RULE, error=0.5, headline=Named.of("epsilon"))
+    for seed in range(3):
+        table = pools(0.0, seed)
+        whole, brief = (
+            audit_pools(table, replace(named, brief=b), seed=seed) for b in (False, True)
+        )
+        assert [b.value for b in brief.headline()] == [b.value for b in whole.headline()]
+    assert len(guarded) > 3
+
+
+def test_an_allowance_that_raises_bounds_is_refused(monkeypatch):
+    wrong = partial(replace, epsilon=-0.3)
+    estimate = robust.estimate_allowance
+    monkeypatch.setattr(robust, "estimate_allowance", lambda *a, **k: wrong(estimate(*a, **k)))
+    with pytest.raises(AssertionError, match="only ever lower"):
+        audit_pools(pools(0.0, 0), RULE)
 
 
 def test_a_control_is_heard_only_of_a_claim(guarded):

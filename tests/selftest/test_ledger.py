@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -280,3 +280,15 @@ def test_what_makes_no_sense_is_refused(words, told, tmp_path):
     assert result.returncode == 2
     assert told in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_row_is_another_if_its_game_its_claim_or_its_truth_is():
+    case = next(c for c in selftest.cases() if c.label.startswith("canaries, mu"))
+    others = (
+        replace(case, truth=case.truth + 0.1),
+        replace(case, play=replace(case.play, key="another")),
+        replace(case, play=replace(case.play, game=replace(case.play.game, canaries=7))),
+    )
+    assert len({uses.digest(c) for c in (case, *others)}) == 4
+    plain = Case("coin", "epsilon", 0.0, "null", "", lambda error, rng: 0.0, 0.0)
+    assert uses.digest(plain) == uses.digest(replace(plain, play=lambda error, rng: 0.0))

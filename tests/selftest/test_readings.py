@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from divulge import selftest
+from divulge.errors import InputError
 from divulge.selftest import ledger, uses
 from divulge.selftest.accumulate import accumulate
 from divulge.selftest.case import Case
@@ -90,6 +91,19 @@ def test_claims_of_one_game_are_in_different_sums():
     assert sums == [(400, 28)] * 3
 
 
+def test_so_are_those_of_rows_with_another_share():
+    one, two, _ = rows(0.0)
+    assert layers([(one, (100, 7)), (replace(two, share=0.5), (50, 4))]) == [(100, 7), (50, 4)]
+
+
+def test_two_rows_of_one_name_are_refused(tmp_path):
+    chosen = rows(0.0)
+    with pytest.raises(InputError, match="Two rows have the name coins mu"):
+        selftest.run([*chosen, chosen[0]], repetitions=2)
+    with pytest.raises(InputError, match="Two rows have the name coins mu"):
+        accumulate(tmp_path, [*chosen, chosen[0]], repetitions=2, error=0.05)
+
+
 def test_false_claims_that_come_together_do_not_convict_a_sound_family(tmp_path):
     """Counted as independent they would: three times 33 of 400, where 20 are expected."""
     chosen = rows(0.05)
@@ -141,7 +155,7 @@ def test_rows_that_share_a_game_share_their_number_of_games():
     shared: dict = {}
     for case in selftest.cases():
         if isinstance(case, Case) and isinstance(case.play, Reading):
-            shared.setdefault(case.play.game, set()).add(game_of(case))
+            shared.setdefault(game_of(case), set()).add(case.share)
     assert shared
     assert all(len(found) == 1 for found in shared.values())
     assert len({repr(game) for game in shared}) == len(shared)  # their generators' names

@@ -48,9 +48,8 @@ class Boosted:
         """A column for each class, or one: the mean of a target, or the log-odds of an outcome."""
         from divulge.bounds.compiled_trees import margins
 
-        return np.asarray(
-            margins(np.ascontiguousarray(bins.T), self.start, self.nodes, self.values)
-        )
+        columns = np.ascontiguousarray(_some(bins).T)
+        return np.asarray(margins(columns, self.start, self.nodes, self.values))
 
 
 def boosted(
@@ -60,10 +59,15 @@ def boosted(
     from divulge.bounds.compiled_trees import boost
 
     target = np.asarray(target, dtype=float).reshape(len(bins), -1)
+    mass = np.ones(len(bins)) if weight is None else np.asarray(weight, dtype=float)
+    bins = _some(bins)
+    assert bins.max() < width, "compiled code checks no bounds"
+    assert np.isfinite(target).all()
+    assert 0.0 < mass.sum() < np.inf
     found = boost(
         np.ascontiguousarray(bins),
         target,
-        np.ones(len(bins)) if weight is None else np.asarray(weight, dtype=float),
+        mass,
         loss,
         trees.rounds,
         trees.rate,
@@ -73,6 +77,11 @@ def boosted(
         width,
     )
     return Boosted(*found)
+
+
+def _some(bins: Bytes) -> Bytes:
+    """The columns, or, where there are none, one that says nothing."""
+    return bins if bins.shape[1] else np.zeros((len(bins), 1), np.uint8)
 
 
 def edges(column: Array, weight: Array) -> Array:

@@ -194,6 +194,7 @@ def _guarded(
         finds=None if finds is None else lambda before: finds(prepared(before)),
         progress=progress,
     )
+    assert min(fitted.allowance, fitted.allowance_mu) >= 0.0, "Guards only ever lower a bound."
     found = prepared(fitted)
     inside = found.overlap
     if inside < LEAST_OVERLAP or inside * tail.size < 20:

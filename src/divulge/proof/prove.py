@@ -71,8 +71,9 @@ def prove(
         return replace(flipped, bounds=published.stated(flipped))
 
     def finds(before: Prepared) -> bool:
-        bounds = correct(before, rule, copy.deepcopy(rng)).bounds  # the same uniforms for both
-        return any(b.value > 0.0 and b.correction != "none" for b in bounds)
+        again = copy.deepcopy(rng)  # the same uniforms for both
+        proof = _headed(correct(before, rule, again), rule, again)
+        return any(b.value > 0.0 and b.correction != "none" for b in proof.bounds)
 
     prepared = adjust(trials, rule, rng, progress, finds if rule.brief else None)
     tell = None if progress is None else partial(progress, "bets")

@@ -16,7 +16,7 @@ import numpy as np
 
 from divulge.errors import require, require_probability, require_seed
 from divulge.selftest import ledger, uses
-from divulge.selftest.case import Case, Check
+from divulge.selftest.case import Case, Check, require_different
 from divulge.selftest.cases import cases
 from divulge.selftest.games import Computation, Games, false_claims, parts, wanted
 from divulge.selftest.ledger import Entry
@@ -50,6 +50,7 @@ def accumulate(
     """
     engine = engine or Engine()
     require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
+    require_different(chosen)
     require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
     require(minutes is None or minutes > 0, f"minutes must be above 0. Found {minutes}.")
     require_probability("error", error)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from divulge.errors import require
 
 
 @dataclass(frozen=True)
@@ -57,3 +60,9 @@ class Check(_Named):
     limit: float | None = None
     attained: float = 0.0
     quick: bool = True
+
+
+def require_different(cases: Iterable[_Named]) -> None:
+    """Games are dealt and told apart by the labels of their rows."""
+    twice = [label for label, count in Counter(c.label for c in cases).items() if count > 1]
+    require(not twice, f"Two rows have the name {', '.join(twice[:1])}.")

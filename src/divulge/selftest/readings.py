@@ -69,7 +69,7 @@ class Together:
 
 def game_of(case: Case) -> Hashable:
     """What tells a row's games from those of other rows: rows that share them have the same."""
-    return (case.play.game, case.share) if isinstance(case.play, Reading) else case.label
+    return case.play.game if isinstance(case.play, Reading) else case.label
 
 
 def together(parts: Iterable[Games]) -> list[Games | Together]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from divulge.errors import require, require_probability, require_seed
-from divulge.selftest.case import Case, Check
+from divulge.selftest.case import Case, Check, require_different
 from divulge.selftest.games import Computation, Games, false_claims, parts, wanted
 from divulge.selftest.pooled import pooled
 from divulge.selftest.readings import Task, done, inputs, together, told
@@ -56,6 +56,7 @@ def run(
     """
     engine = Engine(backend, n_jobs, address)
     require(len(chosen) > 0, "No case matches. `divulge selftest --list` shows their names.")
+    require_different(chosen)
     require(repetitions >= 1, f"repetitions must be at least 1. Found {repetitions}.")
     require_probability("error", error)
     require_seed(seed)

@@ -31,6 +31,7 @@ START = (f"{PACKAGE}.selftest.games", "Games")
 SHARED = (f"{PACKAGE}.selftest.readings", "Together")
 ALL = "*"
 """The name for everything in a module."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _PLACE = re.compile(rf"{PACKAGE}(\.\w+)+\.?(:\w+)?")
 
 Symbol = tuple[str, str]
@@ -48,10 +49,16 @@ class Module:
 
 
 def digest(case: Case | Check) -> str:
-    """The SHA-256 of the code that a row can reach, shortened."""
+    """The SHA-256 of the code that a row can reach and of what it is, shortened.
+
+    That is the game with its numbers, and the truth that its claims are held against.
+    """
     what = case.play if isinstance(case, Case) else case.compute
+    held = case.truth if isinstance(case, Case) else case.limit
     dealer = SHARED if isinstance(what, Reading) else START
-    return digest_of(frozenset(_homes(what)) | {dealer})
+    code = digest_of(frozenset(_homes(what)) | {dealer})
+    told = f"{code} {_ADDRESS.sub('', repr(what))} {held if held is None else f'{held:.9g}'}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 @cache
