@@ -459,7 +459,7 @@ ELSEWHERE: tuple[Mutation, ...] = (
         "divulge.games.membership.findings:beside",
         "floor_to(ladder.adjusted_epsilon or 0.0, 3) <= 0.0",
         "(ladder.adjusted_epsilon or 0.0) < 0.0",
-        ("helpers and ladder, headline",),
-        quick=False,
+        ("finding that a ladder explains",),
+        cheap=True,
     ),
 )

@@ -9,20 +9,22 @@ away together and are named as documents. *Texts*: the audit makes its own featu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
 
 from divulge.bounds.betting import GRID_STEP
 from divulge.data.features import Features
+from divulge.games.membership import findings
 from divulge.games.membership.play import audit_pools, membership
 from divulge.games.membership.pools import Pools
 from divulge.mechanisms.knowing import Knowing
 from divulge.proof.ladder import Raw, upper_limits
 from divulge.proof.parts import PARTS, error_of_each
 from divulge.proof.rule import Rule
-from divulge.result import Bound, Result
+from divulge.result import Bound, Diagnostics, Result, Verdict
+from divulge.result.of_helpers import Adjusted, LadderRecord
 from divulge.selftest.case import Case, Check
 from divulge.selftest.readings import Claims, Reading
 from divulge.shift.helper_losses import FEWEST, table_lessons
@@ -142,6 +144,31 @@ def both_parts(error: float) -> float:
     return PARTS * error_of_each(error)
 
 
+def explained(error: float) -> Array:
+    """What is still claimed of a finding that the ladder explains, or of which it cannot tell."""
+    left = []
+    for extrapolable, adjusted in ((True, 0.0), (True, 0.0004), (False, 0.3)):
+        rest = Adjusted(
+            parameter="epsilon", delta=0.0, bound=0.4, bias_per_doubling=0.2, value=adjusted
+        )
+        ladder = LadderRecord(
+            extrapolable=extrapolable,
+            helpers=1000,
+            training_size=4000,
+            doublings=2.0,
+            error=error,
+            adjusted=(rest,),
+        )
+        leak = Result(
+            "membership",
+            Verdict("leak", robust=False, sentence="A leak."),
+            (replace(BET, value=0.4, headline=True),),
+            diagnostics=Diagnostics(ladder=ladder),
+        )
+        left.append(claimed(findings.beside(leak)))
+    return np.array(left)
+
+
 def missed_bias(error: float) -> Array:
     """How often the ladder's upper limit lies below the bias that the bets tend to.
 
@@ -190,6 +217,16 @@ def cases() -> Iterator[Case | Check]:
         f"{BETS} trials, {FEWEST} seeds",
         missed_bias,
         quantity="share of upper limits below the bias",
+    )
+    yield Check(
+        "membership, finding that a ladder explains",
+        "epsilon",
+        0.0,
+        "null",
+        "nothing left after it, or not extrapolable",
+        explained,
+        quantity="still claimed",
+        limit=0.0,
     )
     for kind, target in (("trees", 6000), ("trees", 60_000), ("waves", 6000), ("parity", 6000)):
         population = Knowing(kind, target)
