@@ -1,12 +1,9 @@
 """Gradient boosting on columns of bins; compiled by numba on first use, kept on disk.
 
 The algorithm of scikit-learn's histogram boosting: leaf-wise trees, the best split of all leaves
-first, histograms of the smaller child only. What is saved is what an audit would pay some sixty
-times for the same columns: looking for bins again, and Python between any two splits.
-
-Four columns make a block, whose histogram is small and is filled, subtracted and searched before
-the next one's. Histograms are cumulative: entry ``4 * b + l`` is of bin ``b`` of column ``l`` of
-the block and of the bins below.
+first, histograms of the smaller child only. Four columns make a block, whose histogram is small and
+is filled, subtracted and searched before the next one's. Histograms are cumulative: entry
+``4 * b + l`` is of bin ``b`` of column ``l`` of the block and of the bins below.
 """
 
 from __future__ import annotations
@@ -157,8 +154,23 @@ def _part(block: Bytes, lane: int, cut: int, rows: Rows, spare: Rows) -> int:
         rows[left], spare[right] = i, i
         left += low
         right += not low
-    rows[left:] = spare[:right]
+    for p in range(right):
+        rows[left + p] = spare[p]
     return left
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _put(table: Array | Nodes, k: int, first: float, second: float, third: float) -> None:
+    """The first three entries of a row. Loops: numba takes seconds to compile a slice assigned."""
+    table[k, 0], table[k, 1], table[k, 2] = first, second, third
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _copy(histogram: Array, out: Array) -> None:
+    """The same once more."""
+    for c in range(3):
+        for at in range(out.shape[1]):
+            out[c, at] = histogram[c, at]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -206,19 +218,19 @@ def _grow(
         rows[i] = i
     scale = _pack(bend, packed[0])
     tiny = ROUNDED * _size(slope)
-    place[0] = 0, count, 0
-    whole[0] = 0.0, 0.0, float(count)
+    _put(place, 0, 0, count, 0)
     for j in range(sizes.size):
         if known:
-            seen[0, j] = root[j]
+            _copy(root[j], seen[0, j])
         else:
             _histogram(blocks[j], sizes[j], rows, slope, packed[0], scale, scratch, seen[0, j])
+            if root.size > 0:
+                _copy(seen[0, j], root[j])
         if j == 0:
-            whole[0] = seen[0, 0, :, sizes[0] - _LANES]
+            last = sizes[0] - _LANES
+            _put(whole, 0, seen[0, 0, 0, last], seen[0, 0, 1, last], seen[0, 0, 2, last])
             _open(whole[0], penalty, found[0])
         _search(seen[0, j], sizes[j], whole[0], least, penalty, tiny, j, scratch[0], found[0])
-    if not known and root.size > 0:
-        root[:] = seen[0]
     used = 1
     for grown in range(1, leaves):
         best = _next(nodes, found, whole[:used], penalty)
@@ -230,11 +242,14 @@ def _grow(
         middle = first + _part(inner, lane, cut, rows[first:last], spare)
         a, b = used, used + 1
         used += 2
-        nodes[best] = column, cut, a, b, 1
-        whole[a] = found[best, 3], found[best, 4], float(middle - first)
-        whole[b] = whole[best] - whole[a]
+        _put(nodes, best, column, cut, a)
+        nodes[best, 3], nodes[best, 4] = b, 1
+        _put(whole, a, found[best, 3], found[best, 4], float(middle - first))
+        for c in range(3):
+            whole[b, c] = whole[best, c] - whole[a, c]
         small, large = (a, b) if middle - first <= last - middle else (b, a)
-        place[a], place[b] = (first, middle, slot), (middle, last, slot)
+        _put(place, a, first, middle, slot)
+        _put(place, b, middle, last, slot)
         place[small, 2] = grown
         _open(whole[a], penalty, found[a])
         _open(whole[b], penalty, found[b])
