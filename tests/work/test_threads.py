@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 import threadpoolctl
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
 
 import divulge
@@ -86,15 +86,15 @@ class TestFourCores:
         assert seen == [1]
         assert model.predict_proba(x).shape == (60, 2)
 
-    def test_every_fit_of_an_audit_has_one_thread(self, monkeypatch):
+    def test_whatever_an_audit_fits_or_searches_has_one_thread(self, monkeypatch):
         seen = []
-        fit = MiniBatchKMeans.fit
+        search = NearestNeighbors.kneighbors
 
-        def spied(self, x):
+        def spied(self, *given, **options):
             seen.append(_openmp_effective_n_threads())
-            return fit(self, x)
+            return search(self, *given, **options)
 
-        monkeypatch.setattr(MiniBatchKMeans, "fit", spied)
+        monkeypatch.setattr(NearestNeighbors, "kneighbors", spied)
         rng = np.random.default_rng(1)
         table = {
             "member": np.repeat([1, 0], 300),

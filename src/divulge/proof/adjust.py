@@ -53,12 +53,13 @@ def adjust(
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None = None,
-    finds: Callable[[Prepared], bool] | None = None,
+    finds: Callable[[Prepared], robust.BeforeGuards] | None = None,
 ) -> Prepared:
     """Prepare the trials; CannotConclude where there is (almost) no overlap.
 
     The attack ranks by the scores, or by a combination of scores and features that is learned on
-    trials that are never counted. What ``finds`` nothing before the guards is spared them.
+    trials that are never counted. What ``finds`` nothing before the guards is spared them,
+    and what they explain is spared the rest of them.
     """
     truth, scores, features = trials.truth, trials.columns, trials.shown
     order = permutation(truth.size, rng)
@@ -148,7 +149,7 @@ def _guarded(
     rule: Rule,
     rng: np.random.Generator,
     progress: Progress | None,
-    finds: Callable[[Prepared], bool] | None,
+    finds: Callable[[Prepared], robust.BeforeGuards] | None,
 ) -> Prepared:
     """The same guards for every source of the log-odds."""
     assert trials.features is not None

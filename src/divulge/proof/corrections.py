@@ -38,6 +38,8 @@ MOST_LEARNED = 2_000_000
 neither time nor memory grows with the table."""
 BET_THEOREM = "Ville's inequality for the wealth of bets within l +- epsilon"
 NO_SHIFT = "no shift: members and non-members have the same distribution"
+DEDUCTED = ("balanced", "prior")
+"""Corrections of which the allowance for missed shift is deducted."""
 INDEPENDENT = (
     "the truths of the trials are independent given the records (coin flips over two pools)"
 )
@@ -105,6 +107,18 @@ def correct(
         bounds.append(from_bet(prepared, placed, half))
     bounds.sort(key=lambda b: not b.headline)
     return Proof(prepared, tuple(bounds), placed, counts, kept, known)
+
+
+def deduct(before: Proof, prepared: Prepared) -> Proof:
+    """What ``correct`` finds of the same trials and uniforms once their allowance is known."""
+    allowance = {"epsilon": prepared.allowance, "mu": prepared.allowance_mu}
+
+    def less(bound: Bound) -> Bound:
+        if bound.correction not in DEDUCTED:
+            return bound
+        return replace(bound, value=max(0.0, bound.value - allowance[bound.parameter]))
+
+    return replace(before, prepared=prepared, bounds=tuple(map(less, before.bounds)))
 
 
 def _thinned(prepared: Prepared, log_odds: Array, uniforms: Array) -> Places:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
 from divulge.bounds import several_draws
 from divulge.proof import published, values
 from divulge.proof.adjust import adjust
-from divulge.proof.corrections import Proof, correct
+from divulge.proof.corrections import DEDUCTED, Proof, correct, deduct
 from divulge.proof.headline import with_headline
 from divulge.proof.lineup import LineUp, LineUpProof, lined_up
 from divulge.proof.prepared import Prepared
 from divulge.proof.published import CoinProof, Coins
 from divulge.proof.rule import Rule
 from divulge.proof.values import ValueProof, Values
+from divulge.result import Bound
+from divulge.shift.robust import BeforeGuards
 from divulge.trials import Trials
 from divulge.types import Progress
 
@@ -70,12 +74,20 @@ def prove(
         flipped = published.flip_coins(trials, rule, rng, progress)
         return replace(flipped, bounds=published.stated(flipped))
 
-    def finds(before: Prepared) -> bool:
-        again = copy.deepcopy(rng)  # the same uniforms for both
-        proof = _headed(correct(before, rule, again), rule, again)
-        return any(b.value > 0.0 and b.correction != "none" for b in proof.bounds)
+    before: Proof | None = None
+    after: list[Any] = []
+
+    def finds(unguarded: Prepared) -> BeforeGuards:
+        nonlocal before
+        own = copy.deepcopy(rng)  # the same uniforms for both
+        before = _headed(correct(unguarded, rule, own), rule, own)
+        after.append(own.bit_generator.state)
+        return _found(before.bounds)
 
     prepared = adjust(trials, rule, rng, progress, finds if rule.brief else None)
+    if before is not None and rule.headline is None and rule.seeds == 1:
+        rng.bit_generator.state = after[-1]  # whoever draws next draws what follows the bounds
+        return deduct(before, prepared)
     tell = None if progress is None else partial(progress, "bets")
     if progress is not None:
         progress("bounds", 0, 1)
@@ -95,3 +107,13 @@ def prove(
 
 def _headed(proof: Proof, rule: Rule, rng: np.random.Generator) -> Proof:
     return proof if rule.headline is None else with_headline(proof, rule, rng)
+
+
+def _found(bounds: Iterable[Bound]) -> BeforeGuards:
+    """The largest bounds of which an allowance is deducted; any other one is to have all guards."""
+    largest = {"epsilon": 0.0, "mu": 0.0}
+    for bound in bounds:
+        if bound.value > 0.0 and bound.correction != "none":
+            value = bound.value if bound.correction in DEDUCTED else math.inf
+            largest[bound.parameter] = max(largest[bound.parameter], value)
+    return BeforeGuards(**largest)

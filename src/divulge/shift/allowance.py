@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +103,9 @@ class Simulated:
     """Standard deviation of the error of the prognostic score, in residual ones."""
 
 
+_NOT_SIMULATED = Simulated(0.0, math.nan, math.nan)
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What is deducted from each parameter, and how it came about."""
@@ -116,6 +119,11 @@ class Allowance:
     near: Sequence[Near] = ()
     near_slope: float = 0.0
     """The largest of them that is charged."""
+
+    def beside(self, c_lb: float) -> Allowance:
+        """What a blind baseline proved comes on top; for mu the Gaussian parameter of c_lb-DP."""
+        gaussian = 2.0 * float(ndtri(expit(c_lb)))
+        return replace(self, epsilon=self.epsilon + c_lb, mu=self.mu + gaussian)
 
     def parts(self) -> dict[str, float]:
         """Plain numbers for the report; those that could not be computed are left out."""
@@ -141,24 +149,46 @@ def estimate_allowance(
     nuisances: Nuisances,
     *,
     bets: int,
-    c_lb: float,
     rng: np.random.Generator,
+    enough: Callable[[Allowance], bool] = lambda allowance: False,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Allowance:
-    """The deductions, given the number of bets and what the blind baseline proved.
+    """The deductions, given the number of bets; what a blind baseline proves is not in them.
+
+    Whatever comes later only adds to what is deducted, and draws its own random numbers: once it is
+    ``enough``, the rest need not be known.
+    """
+    lots = rng.spawn(4)
+    progress("looking for missed shift")
+    second = second_order(nuisances, lots[0])
+    near = neighbourhood(nuisances, lots[1])
+    found = _deduction(nuisances, bets, second, near)
+    if enough(found):
+        return found
+    higher = higher_order(nuisances, lots[2])
+    found = _deduction(nuisances, bets, second, near, higher)
+    if enough(found):
+        return found
+    progress("simulating without a leak")
+    return _deduction(nuisances, bets, second, near, higher, simulate(nuisances, lots[3]))
+
+
+def _deduction(
+    nuisances: Nuisances,
+    bets: int,
+    second: Slope,
+    near: Sequence[Near],
+    higher: Mapping[str, Slope] | None = None,
+    simulated: Simulated = _NOT_SIMULATED,
+) -> Allowance:
+    """What the slopes found so far are charged with.
 
     Confounding of ``slope`` log-odds per residual standard deviation is worth ``slope`` times the
     size of the residual to a bettor: it is charged at 2, or where 100 bets are left beyond. It
-    shifts the members' residual by ``slope``, which adds to mu. What the blind baseline proved
-    comes on top: ``c_lb`` for epsilon, the Gaussian parameter of c_lb-DP for mu. Fitted log-odds
-    are charged with what could have been overlooked, given ones only with what was found.
+    shifts the members' residual by ``slope``, which adds to mu. Fitted log-odds are charged with
+    what could have been overlooked, given ones only with what was found.
     """
-    progress("simulating without a leak")
-    simulated = simulate(nuisances, rng)
-    progress("looking for missed shift")
-    second = second_order(nuisances, rng)
-    higher = higher_order(nuisances, rng)
-    near = neighbourhood(nuisances, rng)
+    higher = higher or {}
     side = 1.0 if nuisances.leak >= 0.0 else -1.0  # members' scores may be lower, too
     beyond = [charged(name, slope, nuisances.leak) for name, slope in higher.items()]
     margin = SECOND_ORDER_MARGIN * second.standard_error
@@ -168,12 +198,12 @@ def estimate_allowance(
     found = max(direct, missed, 0.0)
     if nuisances.refit is None and direct <= HIGHER_ORDER_MARGIN * second.standard_error:
         found, margin = missed, 0.0
-    slope = max(side * simulated.slope, 0.0) + found + margin
+    world = max(side * simulated.slope, 0.0) if math.isfinite(simulated.slope) else math.inf
+    slope = world + found + margin
     if bets < FEWEST_BETS or not math.isfinite(slope):
         return Allowance(math.inf, math.inf, slope, simulated, second, higher, near, local)
     reach = max(REACH, float(ndtri(1.0 - 100.0 / max(bets, 200))))
-    gaussian = 2.0 * float(ndtri(expit(c_lb)))
-    epsilon, mu = reach * slope + c_lb, MU_SCALE * slope + gaussian
+    epsilon, mu = reach * slope, MU_SCALE * slope
     return Allowance(epsilon, mu, slope, simulated, second, higher, near, local)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from divulge.shift.allowance import Nuisances, estimate_allowance
+from divulge.shift.allowance import Allowance, Nuisances, estimate_allowance
 from divulge.shift.blind import LEARNERS, blind_evidence, proved_shift
 from divulge.shift.design import read_records
 from divulge.shift.levels import Codes
@@ -54,6 +54,25 @@ class Fitted:
 
 
 @dataclass(frozen=True)
+class BeforeGuards:
+    """The largest bounds before the guards; infinite where they are all to be known."""
+
+    epsilon: float = math.inf
+    mu: float = math.inf
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is no bound to be lowered."""
+        return self.epsilon == self.mu == 0.0
+
+    def explained(self, allowance: Allowance) -> bool:
+        """Whether nothing is left of them, whatever else is deducted."""
+        return math.isfinite(self.epsilon + self.mu) and (
+            allowance.epsilon >= self.epsilon and allowance.mu >= self.mu
+        )
+
+
+@dataclass(frozen=True)
 class _Revealed:
     """The models fitted on the first trials of the order."""
 
@@ -83,7 +102,7 @@ def fit(
     source: PropensitySource = FROM_TRIALS,
     levels: Codes | None = None,
     raw: bool = False,
-    finds: Callable[[Fitted], bool] | None = None,
+    finds: Callable[[Fitted], BeforeGuards] | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
     """Fit both nuisance models in the order of revelation, and judge them.
@@ -93,8 +112,9 @@ def fit(
     scores are held-out records. Nothing in ``log_odds`` and ``score`` depends on a
     truth of the tail; the bets on the tail's second half depend on no truth of that half. The
     blind baseline bets at ``error``. ``raw`` stops before the guards: such a fit proves nothing
-    (``proof/ladder.py``). So does a fit of which ``finds`` says that it shows nothing: guards only
-    ever lower a bound. They have a generator of their own, so that everything else is the same.
+    (``proof/ladder.py``). Guards only ever lower a bound: a fit of which ``finds`` says how much it
+    shows has as many of them as it takes to explain all of that. They have generators of their own,
+    so that everything else is the same.
     """
     done = 0
 
@@ -148,9 +168,30 @@ def fit(
         score[last], prognostic.some(last), best_log_odds[last], second.leak
     )
     unguarded = Fitted(log_odds, residual, bet_log_odds, bet_residual)
-    if finds is not None and not finds(unguarded):
+    found = BeforeGuards() if finds is None else finds(unguarded)
+    if found.nothing:
         return unguarded
     (rng,) = rng.spawn(1)
+    tail = order[learned:]
+    inside = np.abs(bet_log_odds[tail] - coin) <= trim
+    bets = tail[inside]
+    everything = Nuisances(
+        records,
+        score,
+        truth,
+        best_log_odds,
+        prognostic,
+        second.leak,
+        trim=trim,
+        coin=coin,
+        refit=source.refit,
+        taught=source.taught,
+    )
+    allowance = estimate_allowance(
+        everything, bets=bets.size, rng=rng, enough=found.explained, progress=advance
+    )
+    if found.explained(allowance):
+        return replace(unguarded, allowance=allowance.epsilon, allowance_mu=allowance.mu)
     advance("blind baseline")
     blocks = ((first, log_odds, order[learned:middle]), (second, best_log_odds, last))
     evidence = [
@@ -168,31 +209,14 @@ def fit(
         )
         for model, odds, block in blocks
     ]
-    tail = order[learned:]
-    inside = np.abs(bet_log_odds[tail] - coin) <= trim
-    bets = tail[inside]
     c_lb = None
-    if any(found is not None for found in evidence):
+    if any(e is not None for e in evidence):
         silent = [np.zeros((len(LEARNERS), block.size)) for _, _, block in blocks]
         known = [s if e is None else e for e, s in zip(evidence, silent, strict=True)]
         c_lb = proved_shift(
             np.concatenate(known, axis=1)[:, inside], truth[bets], bet_log_odds[bets], error
         )
-    everything = Nuisances(
-        records,
-        score,
-        truth,
-        best_log_odds,
-        prognostic,
-        second.leak,
-        trim=trim,
-        coin=coin,
-        refit=source.refit,
-        taught=source.taught,
-    )
-    allowance = estimate_allowance(
-        everything, bets=bets.size, c_lb=c_lb or 0.0, rng=rng, progress=advance
-    )
+    allowance = allowance.beside(c_lb or 0.0)
     losses = {
         "propensity_log_loss": second.propensity.log_loss,
         "propensity_log_loss_linear": second.propensity.log_loss_linear,

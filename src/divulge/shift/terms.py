@@ -100,9 +100,7 @@ def describe(features: Array, rng: np.random.Generator) -> Geometry:
     if sample.shape[0] <= 40 * _GEOMETRY_CLUSTERS:
         return geometry
     seed = int(rng.integers(2**31))
-    centres, _ = k_means(
-        geometry.clipped(sample), _GEOMETRY_CLUSTERS, seed, starts=3, batch=1024, rounds=30
-    )
+    centres, _ = k_means(geometry.clipped(sample), _GEOMETRY_CLUSTERS, seed)
     return Geometry(centre, scale, continuous, centres)
 
 

@@ -219,17 +219,19 @@ def audit_pools(
         return played
     context, trials, reference, rng, proof, kept = played
     around = NO_CONTROLS
-    claims = any(b.headline and b.value > 0.0 for b in proof.bounds)
-    if reference is not None and (claims or not rule.brief):
-        plain = replace(rule, headline=None)
-        around = controls.negative_control(trials, reference, proof, plain, rng, _sizes(pools))
+    if reference is not None and (_claims(proof) or not rule.brief):
+        target, unheard = proof, ""
         if state.leaking(proof.bounds) and pools.features.names and pools.heldout is None:
             known = [exchange.beside_control(view) for view in views]
             again = _played(known, rule, own, seed, provenance, helped, None)
             if isinstance(again, Result):
-                around = replace(around, unheard=controls.not_beside(again.verdict.reasons))
+                unheard = controls.not_beside(again.verdict.reasons)
             else:
                 proof = controls.lowered(proof, again.proof)
+        if _claims(proof) or not rule.brief:
+            plain = replace(rule, headline=None)
+            around = controls.negative_control(trials, reference, target, plain, rng, _sizes(pools))
+            around = replace(around, unheard=unheard or around.unheard)
     if bootstrap and proof.prepared.trim is not None and trials.log_odds is None:
         resampled = published(
             trials,
@@ -254,6 +256,10 @@ def audit_pools(
         return result
     among = seeds_.spread(kept, proof.bounds, seed, rule.error)
     return replace(result, diagnostics=replace(result.diagnostics, seeds=among))
+
+
+def _claims(proof: Proof) -> bool:
+    return any(b.headline and b.value > 0.0 for b in proof.bounds)
 
 
 class _Played(NamedTuple):

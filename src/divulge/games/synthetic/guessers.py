@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from divulge.bounds.tree_boosting import BoostedClasses, Trees, boosted_classifier
 from divulge.errors import InputError, require_choice
 from divulge.games.synthetic.seen import Seen
 from divulge.types import Array, Index
@@ -66,21 +67,12 @@ def guessers(attack: Sequence[str], seen: Seen) -> dict[str, Contestant]:
 
 def settings() -> dict[str, Callable[[int], Any]]:
     """Classifiers of columns: boosting for tables, a linear one for embeddings."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     def boosting(rate: float, rounds: int, leaves: int) -> Callable[[int], Any]:
-        return lambda seed: HistGradientBoostingClassifier(
-            learning_rate=rate,
-            max_iter=rounds,
-            max_leaf_nodes=leaves,
-            min_samples_leaf=20,
-            l2_regularization=1.0,
-            early_stopping=False,
-            random_state=seed,
-        )
+        return lambda seed: Boosting(Trees(rounds, rate, leaves, least=20, penalty=1.0))
 
     def linear(seed: int) -> Any:
         return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=500))
@@ -91,6 +83,32 @@ def settings() -> dict[str, Callable[[int], Any]]:
         "boosting, large trees": boosting(0.05, 200, 31),
         "logistic regression": linear,
     }
+
+
+@dataclass
+class Boosting:
+    """Trees behind the words of scikit-learn; nothing in them is random."""
+
+    trees: Trees
+    _model: BoostedClasses | None = field(default=None, init=False, repr=False)
+
+    @property
+    def classes_(self) -> Any:
+        """The classes it was fitted with."""
+        return self._fitted().classes_
+
+    def fit(self, x: Array, y: Any) -> Boosting:
+        """Grow them."""
+        self._model = boosted_classifier(x, np.asarray(y), None, self.trees)
+        return self
+
+    def predict_proba(self, x: Array) -> Array:
+        """Probabilities of generated and real."""
+        return self._fitted().predict_proba(x)
+
+    def _fitted(self) -> BoostedClasses:
+        assert self._model is not None, "fit comes first"
+        return self._model
 
 
 def looking(pixels: int, seed: int) -> Any:

@@ -19,7 +19,10 @@ from divulge.proof.rule import Named, Rule
 from divulge.result import floor_to
 from divulge.selftest.case import Check
 from divulge.shift import conditional, sensitivity
+from divulge.shift.allowance import Allowance, Simulated
 from divulge.shift.balance import keep_probabilities
+from divulge.shift.large_families import Slope
+from divulge.shift.robust import BeforeGuards
 from divulge.shift.value_prior import Priors
 
 LOG_ODDS = np.linspace(-4.0, 4.0, 41)
@@ -232,6 +235,23 @@ def headline(error: float) -> list[float]:
     return out
 
 
+def explained(error: float) -> list[float]:
+    """Whether guards of a brief audit end while something is left of what was found before them."""
+    nothing = Simulated(0.0, 0.0, 0.0)
+
+    def left(found: BeforeGuards, epsilon: float, mu: float) -> float:
+        allowance = Allowance(epsilon, mu, 0.0, nothing, Slope(0.0, 0.0), {})
+        return float(found.explained(allowance))
+
+    return [
+        left(BeforeGuards(1.0, 0.5), 0.9, 0.6),
+        left(BeforeGuards(1.0, 0.5), 1.1, 0.4),
+        left(BeforeGuards(math.inf, 0.0), 9.0, 9.0),
+        left(BeforeGuards(), math.inf, math.inf),
+        float(BeforeGuards(0.0, 0.1).nothing or BeforeGuards(0.1, 0.0).nothing),
+    ]
+
+
 def price(error: float) -> list[float]:
     """Testing against b delta costs 1 / b of the error, for every delta that is tested beside."""
     out = []
@@ -338,6 +358,16 @@ def cases() -> Iterator[Check]:
             limit=1.0 + 1e-5 if attained else 1.0,
             attained=attained * (1.0 - 2e-5),
         )
+    yield Check(
+        "guards of a brief audit",
+        "epsilon",
+        0.0,
+        "a finding above its allowance",
+        "exact",
+        explained,
+        quantity="called explained",
+        limit=0.0,
+    )
     yield Check(
         "blind baseline, deduction",
         "epsilon",
