@@ -126,7 +126,7 @@ MINUTES ?= 60
 evidence: $(VENV)/.developing
 	$(BIN)/divulge selftest --into docs/evidence --minutes $(MINUTES) --n-jobs -1 --page docs/evidence/selftest.md
 
-# Tables of docs/evidence printed again by the code of today, of one PAGE or of all; only what is stale.
+# Tables of docs/evidence printed again by the code of today, of one PAGE or of all, and pasted; only what is stale.
 reprint: $(VENV)/.developing
 	$(BIN)/python docs/scripts/reprint.py --stale $(PAGE)
 

@@ -238,7 +238,7 @@ def quality(observed: Observed, member: npt.NDArray[np.bool_], others: dict[str,
         scores[attack.name] = registry.direction(attack.name) * attack(observed)
         seconds[attack.name] = time.perf_counter() - start
     scores.update(others)
-    table = Table("attack", "AUC", "TPR at 0.1% FPR", "TPR at 1% FPR", "seconds", box=None)
+    table = Table("attack", "AUC", "TPR at 0.1% FPR", "TPR at 1% FPR", "seconds")
     for column in table.columns[1:]:
         column.justify = "right"
     rows: dict[str, dict[str, float]] = {}
@@ -262,7 +262,7 @@ def quality(observed: Observed, member: npt.NDArray[np.bool_], others: dict[str,
         "\nnon-members that share the largest score, if more than 0.1%: "
         f"{', '.join(many) or 'none'}\n"
     )
-    expected = Table("expected", "by", "measure", "ours", "", box=None)
+    expected = Table("expected", "by", "measure", "ours", "")
     for stronger, weaker, measure, paper in EXPECTED:
         if stronger in rows and weaker in rows:
             a, b = rows[stronger][measure], rows[weaker][measure]

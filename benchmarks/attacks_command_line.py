@@ -81,7 +81,7 @@ def run(
             "score", "records.parquet", *asked, *others, "--shadows", "shadows.parquet",
             "--table", "with.parquet", cwd=folder, console=console,
         )  # fmt: skip
-        table = Table("attack", "needs", "AUC", "TPR at 1% FPR", box=None)
+        table = Table("attack", "needs", "AUC", "TPR at 1% FPR")
         rows = []
         alone = set(tables.read(folder / "alone.parquet").columns)
         found = tables.read(folder / "with.parquet")

@@ -138,7 +138,7 @@ def play(setting: Setting, noise: float, kind: str, seed: int) -> dict[str, Any]
 
 def show_mean(games: int, seed: int, console: Console) -> None:
     """Three records: as exposed as the easiest, the average and the hardest of Figure 2."""
-    table = Table(title="One mean, n = 1000, d = 5000: power", box=None, pad_edge=False)
+    table = Table(title="One mean, n = 1000, d = 5000: power")
     names = [f"{s}, FPR {f:g}" for f in FPRS for s in ("ratio", "record", "centre", "eq. 9")]
     for name in ("m*", *names):
         table.add_column(name, justify="right")
@@ -151,7 +151,7 @@ def show_mean(games: int, seed: int, console: Console) -> None:
 
 def show(lines: Sequence[dict[str, Any]], console: Console) -> None:
     """AUCs, and what Dirac canaries add to random ones."""
-    table = Table(title="AUC of canaries' coins within a run", box=None, pad_edge=False)
+    table = Table(title="AUC of canaries' coins within a run")
     for name in ("noise", "canaries", "m* of a step", *SCORES):
         table.add_column(name, justify="right")
     for noise, kind in itertools.product(dict.fromkeys(one["noise"] for one in lines), KINDS):

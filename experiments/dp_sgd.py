@@ -333,7 +333,7 @@ def means(lines: Sequence[dict[str, Any]], noise: float, strategy: str, attack: 
 
 def show(lines: Sequence[dict[str, Any]], console: Console) -> None:
     """The table, and what it says of the white box."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     for name in ("noise", "guaranteed", "canaries", "accuracy"):
         table.add_column(name, justify="right")
     for attack in ATTACKS:

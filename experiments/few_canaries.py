@@ -163,7 +163,7 @@ def told(values: np.ndarray, sign: str = "") -> str:
 
 def show(lines: Sequence[dict[str, Any]], console: Console) -> None:
     """AUCs, what the choice adds to random canaries, and what the sum adds to the maximum."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     for name in ("noise", "canaries", *SCORES):
         table.add_column(name, justify="right")
     noises = list(dict.fromkeys(one["noise"] for one in lines))
@@ -172,7 +172,7 @@ def show(lines: Sequence[dict[str, Any]], console: Console) -> None:
         table.add_row(f"{noise:g}", strategy, *cells)
     console.print("AUC of canaries' coins, mean over runs and standard error")
     console.print(table)
-    further = Table(box=None, pad_edge=False, header_style="bold")
+    further = Table()
     for name in ("noise", "canaries", *(f"{s}, over random" for s in SCORES)):
         further.add_column(name, justify="right")
     for noise, strategy in itertools.product(noises, STRATEGIES[1:]):

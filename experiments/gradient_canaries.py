@@ -166,7 +166,7 @@ def play(
 
 def show(lines: Sequence[dict[str, Any]], console: Console) -> None:
     """Means over runs, beside the ideal ones, and the bounds above the guarantee."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     names = ("canaries", "scores", "runs", "guaranteed", "proven", "of ideal", "largest", "above")
     for name in (*names, "AUC", "accuracy"):
         table.add_column(name, justify="right")

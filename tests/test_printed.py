@@ -10,6 +10,7 @@ import sys
 import pages
 import pytest
 
+sys.path.insert(0, str(pages.ROOT / "docs/scripts"))
 SPEC = importlib.util.spec_from_file_location("reprint", pages.ROOT / "docs/scripts/reprint.py")
 assert SPEC is not None
 assert SPEC.loader is not None
@@ -26,20 +27,24 @@ def numbers(text: str) -> list[str]:
 
 
 def tables(text: str) -> list[tuple[str, str]]:
-    """Each command of a page, and the rows of the table (or the block of code) that follows it."""
+    """Commands of a page, and the rows of the table (or the block of code) made of their output."""
     found = []
     for mark in reprint.MARK.finditer(text):
+        if mark["table"]:
+            continue
         lines = text[mark.end() :].lstrip("\n").splitlines()
         if lines and lines[0].startswith("```"):
             end = lines.index("```", 1)
-            found.append((mark[1], "\n".join(lines[1:end])))
+            found.append((mark["command"], "\n".join(lines[1:end])))
             continue
         rows = []
         for line in lines:
             if not line.startswith("|"):
                 break
             rows.append(line)
-        found.append((mark[1], "\n".join(rows[2:])))  # without the heading and the line below it
+        found.append(
+            (mark["command"], "\n".join(rows[2:]))
+        )  # without the heading and the line below it
     return found
 
 
@@ -60,9 +65,15 @@ def test_a_page_holds_what_was_printed(page):
         assert not strangers(table, kept.path.read_text()), f"{page.name}, {command}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_a_pasted_table_is_the_one_that_was_printed(page):
+    text = page.read_text()
+    assert reprint.pasted(text) == text, "python docs/scripts/reprint.py --paste"
+
+
 def test_nothing_is_kept_that_no_page_names():
     named = {each.path for each in reprint.commands([])}
-    assert set(reprint.KEPT.glob("*")) == named
+    assert set(reprint.KEPT.glob("*")) <= named
 
 
 def test_every_command_names_a_script_and_stale_ones_are_told(capsys):
@@ -70,11 +81,11 @@ def test_every_command_names_a_script_and_stale_ones_are_told(capsys):
     assert found
     assert all(each.script.is_file() for each in found)
     standings = {each.command: each.standing() for each in found}
-    assert "never printed" not in standings.values()
     with capsys.disabled():
-        stale = [*standings.values()].count("stale")
-        if stale:
-            print(f"\n{stale} printed tables are stale: `make reprint` prints them anew.")
+        for standing in ("stale", "never printed"):
+            count = [*standings.values()].count(standing)
+            if count:
+                print(f"\n{count} outputs are {standing}: `make reprint` prints them.")
 
 
 def test_a_number_that_was_not_printed_is_seen():
@@ -103,6 +114,19 @@ def test_a_change_of_what_a_script_reaches_makes_it_stale(tmp_path, monkeypatch)
     assert each.standing() == "stale"
 
 
+def test_a_change_of_a_file_that_a_script_names_makes_it_stale(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/games.jsonl").write_text("1\n")
+    (tmp_path / "shown.py").write_text("print(open('data/games.jsonl').read())\n")
+    each = reprint.Printed("python shown.py")
+    each.print_again()
+    assert each.standing() == "holds"
+    (tmp_path / "data/games.jsonl").write_text("2\n")
+    assert each.standing() == "stale"
+
+
 def test_a_script_that_starts_the_command_reaches_all_of_it(tmp_path):
     script = tmp_path / "typed.py"
     script.write_text("import sys\nwords = [sys.executable, '-m', 'divulge', 'membership']\n")
@@ -119,3 +143,55 @@ def test_a_command_that_fails_leaves_what_there_was(tmp_path, monkeypatch):
     with pytest.raises(subprocess.CalledProcessError):
         each.print_again()
     assert not each.path.exists()
+
+
+DRAWN = """
+a title
+┏━━━━┳━━━━━━━┓
+┃    ┃ in    ┃
+┃ n  ┃ all   ┃
+┡━━━━╇━━━━━━━┩
+│ 10 │ 0.330 │
+├────┼───────┤
+│  2 │       │
+└────┴───────┘
+| a | b |
+|---|--:|
+| 1 | 2.50 |
+the end
+"""
+PAGE = """Words
+
+<!-- printed: python shown.py --rows 2 | table 1 -->
+| old | table |
+|---|---|
+| 1 | 2 |
+
+<!-- printed: python shown.py --rows 2 | table 2 -->
+
+After
+"""
+
+
+def test_tables_are_pasted_as_they_were_printed(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "KEPT", tmp_path)
+    assert reprint.pasted(PAGE) == PAGE  # nothing was printed yet
+    reprint.Printed("python shown.py --rows 2").path.write_text(DRAWN)
+    found = reprint.pasted(PAGE)
+    assert "table 1 -->\n| n | in all |\n|---|---|\n| 10 | 0.330 |\n| 2 |  |\n\n<!--" in found
+    assert found.endswith("table 2 -->\n| a | b |\n|---|---|\n| 1 | 2.50 |\n\nAfter\n")
+    assert "old" not in found
+    assert reprint.pasted(found) == found
+
+
+def test_commands_run_until_the_time_is_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    for name in "ab":
+        (tmp_path / f"{name}.py").write_text("print(1)\n")
+    both = [reprint.Printed(f"python {name}.py") for name in "ab"]
+    reprint.run(both, jobs=2, minutes=0.0)
+    assert [each.standing() for each in both] == ["never printed"] * 2
+    reprint.run(both, jobs=2, minutes=None)
+    assert [each.standing() for each in both] == ["holds"] * 2
+    assert both[0].seconds() < 5.0

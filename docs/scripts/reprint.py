@@ -1,13 +1,18 @@
 """Print the tables of docs/evidence again and keep what was printed: ``make reprint``.
 
-    python docs/scripts/reprint.py [PAGE ...] [--stale] [--list]
+    python docs/scripts/reprint.py [PAGE ...] [--stale] [--jobs N] [--minutes N] [--list] [--paste]
 
 A page says above a table where it comes from: ``<!-- printed: python experiments/zero_run.py -->``.
 This runs each such command in the folder of the project, one thread, and keeps its output in
 docs/evidence/printed with the date, the versions, the CPU time and a digest of the code that the
-script can reach. ``--stale`` runs only what has no output yet or whose code has changed since;
-``--list`` runs nothing, says how things stand, and ends with 1 if anything is stale. A test holds
-every number of such a table against the output (``tests/test_printed.py``).
+script can reach. ``--stale`` runs only what has no output yet or whose code has changed since, and
+first what took least; ``--list`` runs nothing, says how things stand, and ends with 1 if anything
+is stale.
+
+A mark that ends in ``| table 2`` is followed by the second table that the command printed, to the
+letter: it is pasted whenever the command was run, or by ``--paste``. Below other marks stands what
+somebody made of the output. A test holds the first kind against the output, and every number of the
+second (``tests/test_printed.py``).
 """
 
 from __future__ import annotations
@@ -20,19 +25,26 @@ import importlib.metadata
 import os
 import platform
 import re
-import resource
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from drawn_tables import Drawn, drawn_tables
 
 from divulge.selftest.uses import Symbol, digest_of
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "docs" / "evidence"
 KEPT = EVIDENCE / "printed"
-MARK = re.compile(r"^<!-- printed: (python \S+\.py.*) -->$", re.MULTILINE)
+MARK = re.compile(
+    r"^<!-- printed: (?P<command>python \S+\.py[^|\n]*?)(?: \| table (?P<table>\d+))? -->$",
+    re.MULTILINE,
+)
 VERSIONS = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 
 
@@ -52,10 +64,12 @@ class Printed:
         return ROOT / shlex.split(self.command)[1]
 
     def digest(self) -> str:
-        """Of the script, of the scripts beside it that it imports, and of what they reach."""
+        """Of the script, scripts beside it that it imports, what they reach, and their files."""
         found, starts = hashlib.sha256(), set()
         for path in sorted(scripts(self.script)):
-            found.update(ast.dump(ast.parse(path.read_text())).encode())
+            tree = ast.parse(path.read_text())
+            found.update(ast.dump(tree).encode())
+            found.update(b"".join(file.read_bytes() for file in files(tree)))
             starts |= set(named(path))
         found.update(digest_of(frozenset(starts)).encode())
         return found.hexdigest()[:16]
@@ -64,18 +78,36 @@ class Printed:
         """``never printed``, ``stale`` or ``holds``."""
         if not self.path.is_file():
             return "never printed"
-        return "holds" if f"\n# code: {self.digest()}\n" in self.path.read_text() else "stale"
+        return "holds" if f"\n# code: {self.digest()}\n" in self.kept() else "stale"
+
+    def seconds(self) -> float:
+        """The CPU time of the last run; none if there was none."""
+        told = re.search(r"^# (\d+) CPU s", self.kept(), re.MULTILINE)
+        return float(told[1]) if told else 0.0
+
+    def kept(self) -> str:
+        """What was printed last; nothing if it never was."""
+        return self.path.read_text() if self.path.is_file() else ""
+
+    def tables(self) -> list[Drawn]:
+        """The tables in it."""
+        return drawn_tables(self.kept())
 
     def print_again(self) -> None:
         """Run it; nothing is kept of a command that fails."""
         words = [sys.executable, *shlex.split(self.command)[1:]]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "TERM": "dumb"}
-        code, began = self.digest(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(
-            words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
-        )
-        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.keep(done.stdout, code, f"{sum(ended[:2]) - sum(began[:2]):.0f} CPU s")
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "300", "TERM": "dumb"}
+        code = self.digest()
+        with subprocess.Popen(
+            words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+        ) as run:
+            assert run.stdout is not None
+            output = run.stdout.read()
+            _, status, used = os.wait4(run.pid, 0)
+            run.returncode = os.waitstatus_to_exitcode(status)
+        if run.returncode:
+            raise subprocess.CalledProcessError(run.returncode, words)
+        self.keep(output, code, f"{used.ru_utime + used.ru_stime:.0f} CPU s")
 
     def keep(self, output: str, code: str, cost: str) -> None:
         """Write down what was printed just now, by which code, and what it took."""
@@ -109,6 +141,13 @@ def scripts(path: Path) -> set[Path]:
     return found
 
 
+def files(tree: ast.Module) -> list[Path]:
+    """Files of the project that a script names from its root, as ``docs/evidence/ledger.jsonl``."""
+    texts = {str(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+    places = [ROOT / text for text in sorted(texts) if re.fullmatch(r"\w+(/[\w.-]+)+", text)]
+    return [place for place in places if place.is_file()]
+
+
 def named(path: Path) -> list[Symbol]:
     """What a script names of divulge; ``divulge.membership`` and its like by where they live.
 
@@ -133,15 +172,59 @@ def named(path: Path) -> list[Symbol]:
     return [(places[n], n) if m == "divulge" and n in places else (m, n) for m, n in found]
 
 
+def paths(pages: list[str]) -> list[Path]:
+    """The pages named, or all."""
+    named = {Path(page).stem for page in pages}
+    return [p for p in sorted(EVIDENCE.glob("*.md")) if not named or p.stem in named]
+
+
 def commands(pages: list[str]) -> list[Printed]:
     """Those of the pages named, or of all; each once."""
-    texts = [
-        path.read_text()
-        for path in sorted(EVIDENCE.glob("*.md"))
-        if not pages or path.stem in {Path(page).stem for page in pages}
-    ]
-    found = dict.fromkeys(command for text in texts for command in MARK.findall(text))
-    return [Printed(command) for command in found]
+    marks = (mark for path in paths(pages) for mark in MARK.finditer(path.read_text()))
+    return [Printed(command) for command in dict.fromkeys(mark["command"] for mark in marks)]
+
+
+def pasted(text: str) -> str:
+    """A page with what was printed last below the marks that name a table."""
+    return "".join(_pasted(text))
+
+
+def _pasted(text: str) -> Iterator[str]:
+    done = 0
+    for mark in MARK.finditer(text):
+        tables = Printed(mark["command"]).tables() if mark["table"] else []
+        if not tables:
+            continue
+        below = re.compile(r"\n+(?:\|.*\n)*").match(text, mark.end())
+        assert below is not None
+        lines = tables[int(mark["table"]) - 1].markdown()
+        yield text[done : mark.end()] + "\n" + "".join(f"{line}\n" for line in lines)
+        done = below.end()
+        yield "" if text.startswith("\n", done) else "\n"
+    yield text[done:]
+
+
+def paste(pages: list[str]) -> None:
+    """Write what was printed last into the pages."""
+    for path in paths(pages):
+        before = path.read_text()
+        after = pasted(before)
+        if after != before:
+            path.write_text(after)
+            print(f"{path.relative_to(ROOT)}: tables pasted", flush=True)
+
+
+def run(chosen: list[Printed], jobs: int, minutes: float | None) -> None:
+    """One after the other, so many at a time; after so long nothing is begun."""
+    until = None if minutes is None else time.monotonic() + 60.0 * minutes
+
+    def one(each: Printed) -> None:
+        if until is None or time.monotonic() < until:
+            each.print_again()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(one, each) for each in chosen]:
+            done.result()
 
 
 def main() -> None:
@@ -149,7 +232,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--stale", action="store_true", help="Only what is stale or missing.")
+    parser.add_argument("--jobs", type=int, default=1, help="So many commands at a time.")
+    parser.add_argument("--minutes", type=float, help="Begin nothing after so long.")
     parser.add_argument("--list", action="store_true", help="Run nothing; 1 if anything is stale.")
+    parser.add_argument("--paste", action="store_true", help="Run nothing; paste what was printed.")
     given = parser.parse_args()
     chosen = commands(given.pages)
     if given.list:
@@ -157,9 +243,12 @@ def main() -> None:
         for each, standing in standings.items():
             print(f"{standing:14} {each.command}")
         raise SystemExit(any(standing != "holds" for standing in standings.values()))
-    for each in chosen:
-        if not given.stale or each.standing() != "holds":
-            each.print_again()
+    try:
+        if not given.paste:
+            wanted = [e for e in chosen if not given.stale or e.standing() != "holds"]
+            run(sorted(wanted, key=Printed.seconds), given.jobs, given.minutes)
+    finally:
+        paste(given.pages)
 
 
 if __name__ == "__main__":

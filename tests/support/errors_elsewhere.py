@@ -275,6 +275,14 @@ ELSEWHERE: tuple[Mutation, ...] = (
         cheap=True,
     ),
     Mutation(
+        "brief audits hear another control than whole ones",
+        "divulge.proof.prove:prove",
+        "rng.bit_generator.state = after[-1]",
+        "pass",
+        ("brief audit beside a control",),
+        cheap=True,
+    ),
+    Mutation(
         "levels of a category not seen by either model",
         "divulge.proof.adjust:_levels",
         "return trials.levels",

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from divulge.data.features import Features
 from divulge.games.membership.lessons import Wishes
-from divulge.games.membership.play import audit_pools, membership, read_pools
+from divulge.games.membership.play import Pools, audit_pools, membership, read_pools
+from divulge.mechanisms import Shifted
 from divulge.proof.controls import Controls
 from divulge.proof.prepared import Prepared
 from divulge.proof.robustness import Evidence, requirements
@@ -159,6 +161,31 @@ def repeated(error: float) -> float:
     return max(b.value for b in result.bounds)
 
 
+def brief_beside_control(error: float) -> float:
+    """In how many audits a brief one hears another control than the whole one, or claims more."""
+    different = 0
+    for seed in (6, 11):
+        rng = np.random.default_rng(seed)
+        drawn = Shifted("linear", 1.0, mu=3.0).sample(700, rng)
+        names = tuple(f"x_{j}" for j in range(drawn.features.shape[1]))
+        pools = Pools(
+            truth=drawn.truth,
+            score=drawn.score[:, None],
+            features=Features(drawn.features, names),
+            reference=0.5 * drawn.score + rng.standard_normal(drawn.score.size),
+            propensity=None,
+            score_names=("score",),
+            inputs=(),
+        )
+        whole, brief = (
+            audit_pools(pools, Rule((), error, ("balanced", "prior"), brief=b), seed=seed)
+            for b in (False, True)
+        )
+        heard = whole.diagnostics.negative_control, brief.diagnostics.negative_control
+        different += heard[0] != heard[1] or whole.headline() != brief.headline()
+    return float(different)
+
+
 def cases() -> Iterator[Case | Check]:
     """One row for each kind, and one that no finding among them is robust."""
     yield Check(
@@ -190,6 +217,16 @@ def cases() -> Iterator[Case | Check]:
         "too much shift for it",
         not_judged,
         quantity="called a leak",
+        limit=0.0,
+    )
+    yield Check(
+        "hostile, brief audit beside a control",
+        "headline",
+        None,
+        "mu=3, linear shift sd 1",
+        "estimated, 700 rows",
+        brief_beside_control,
+        quantity="other than the whole audit",
         limit=0.0,
     )
     for kind in (*ALL, *FEW):
