@@ -72,7 +72,7 @@ def scale(console: Console) -> None:
             last[:] = [now, stage if done < total else "result"]
 
         out = Path(folder) / "leakage.parquet"
-        words = {"features": "x_*", "id": "key", "out": out, "advantage": 0.004}
+        words = {"features": "x_*", "id": "key", "table": out, "advantage": 0.004}
         total, result = timed(lambda: leakage(data, reference=reference, progress=tell, **words))
         stages["result"] = time.perf_counter() - last[0]
         console.print(result.verdict.sentence)

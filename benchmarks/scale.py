@@ -11,6 +11,7 @@ depend on what else the machine does, processor times less so; the ratios are wh
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import resource
 import subprocess
@@ -71,9 +72,10 @@ def peak() -> float:
 
 def audit(path: str, features: bool, rows: int | None) -> None:
     """In the fresh process: the audit with a clock around each stage, as JSON on stdout."""
-    from divulge.games import membership
-    from divulge.proof import adjust, corrections, draw, findings
+    from divulge.games.membership import play
+    from divulge.proof import corrections, state
 
+    proving = importlib.import_module("divulge.proof.prove")  # a function has its name
     stages: dict[str, tuple[float, float]] = {}
 
     def timed(module: Any, name: str, title: str) -> None:
@@ -89,17 +91,15 @@ def audit(path: str, features: bool, rows: int | None) -> None:
 
         setattr(module, name, run)
 
-    timed(membership, "read_pools", "reading and checks")
-    timed(draw, "draw", "draw")
-    timed(adjust, "adjust", "what the record gives away")
-    timed(corrections, "_bet", "betting")
-    timed(corrections, "audit", "counting and betting")
-    timed(findings, "result", "measures and diagnostics")
-    timed(membership, "audit_pools", "scores to bounds")
+    timed(play, "read_pools", "reading and checks")
+    timed(play, "draw", "draw")
+    timed(proving, "adjust", "what the record gives away")
+    timed(corrections, "bet", "betting")
+    timed(proving, "correct", "counting and betting")
+    timed(state, "state", "measures and diagnostics")
+    timed(play, "audit_pools", "scores to bounds")
     wall, cpu = time.perf_counter(), time.process_time()
-    result = membership.membership(
-        path, score="loss", features="x_*" if features else (), rows=rows
-    )
+    result = play.membership(path, score="loss", features="x_*" if features else (), rows=rows)
     stages["whole audit"] = (time.perf_counter() - wall, time.process_time() - cpu)
     used = result.trials["pool_members"] + result.trials["pool_nonmembers"]
     said = {"stages": stages, "peak": peak(), "used": used, "sentence": result.verdict.sentence}

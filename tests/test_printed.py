@@ -195,3 +195,14 @@ def test_commands_run_until_the_time_is_up(tmp_path, monkeypatch):
     reprint.run(both, jobs=2, minutes=None)
     assert [each.standing() for each in both] == ["holds"] * 2
     assert both[0].seconds() < 5.0
+
+
+def test_one_that_fails_does_not_keep_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "a.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "b.py").write_text("print(1)\n")
+    both = [reprint.Printed(f"python {name}.py") for name in "ab"]
+    assert not reprint.run(both, jobs=1, minutes=None)
+    assert [each.standing() for each in both] == ["never printed", "holds"]
+    assert "python a.py: ended with 3" in capsys.readouterr().out

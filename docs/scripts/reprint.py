@@ -214,17 +214,22 @@ def paste(pages: list[str]) -> None:
             print(f"{path.relative_to(ROOT)}: tables pasted", flush=True)
 
 
-def run(chosen: list[Printed], jobs: int, minutes: float | None) -> None:
-    """One after the other, so many at a time; after so long nothing is begun."""
+def run(chosen: list[Printed], jobs: int, minutes: float | None) -> bool:
+    """One after the other, so many at a time; after so long nothing is begun. Whether all ended."""
     until = None if minutes is None else time.monotonic() + 60.0 * minutes
 
-    def one(each: Printed) -> None:
-        if until is None or time.monotonic() < until:
+    def one(each: Printed) -> bool:
+        if until is not None and time.monotonic() >= until:
+            return True
+        try:
             each.print_again()
+        except subprocess.CalledProcessError as error:
+            print(f"{each.command}: ended with {error.returncode}", flush=True)
+            return False
+        return True
 
     with ThreadPoolExecutor(jobs) as pool:
-        for done in [pool.submit(one, each) for each in chosen]:
-            done.result()
+        return all(list(pool.map(one, chosen)))
 
 
 def main() -> None:
@@ -243,12 +248,10 @@ def main() -> None:
         for each, standing in standings.items():
             print(f"{standing:14} {each.command}")
         raise SystemExit(any(standing != "holds" for standing in standings.values()))
-    try:
-        if not given.paste:
-            wanted = [e for e in chosen if not given.stale or e.standing() != "holds"]
-            run(sorted(wanted, key=Printed.seconds), given.jobs, given.minutes)
-    finally:
-        paste(given.pages)
+    wanted = [e for e in chosen if not given.stale or e.standing() != "holds"]
+    ended = given.paste or run(sorted(wanted, key=Printed.seconds), given.jobs, given.minutes)
+    paste(given.pages)
+    raise SystemExit(not ended)
 
 
 if __name__ == "__main__":
