@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from divulge.report.console import Screen, escape
+from divulge.selftest import uses
 from divulge.selftest.case import Case, Check
 from divulge.selftest.standing import Family, Standing, convicting
 
@@ -57,6 +59,12 @@ class Account:
     def complete(self) -> bool:
         """Whether the present code has played every row as often as it should."""
         return all(self.state(row) in ("holds", "power only") for row in self.known)
+
+    @property
+    def code(self) -> str:
+        """A digest of the code that all these rows can reach now."""
+        every = " ".join(uses.digest(row.case) for row in self.known)
+        return hashlib.sha256(every.encode()).hexdigest()[:16]
 
     @property
     def summary(self) -> str:
@@ -163,7 +171,7 @@ def page(account: Account) -> str:
         f"`divulge selftest --show {account.folder} --page` wrote this page; "
         "`divulge selftest --into` plays on.",
         "",
-        f"{account.summary} Last entry: {made}.",
+        f"{account.summary} Last entry: {made}. Digest of the code of all rows: {account.code}.",
         "",
         "*Wealth* is what a bet of 1 against the row has become. A sound row ever reaches "
         f"{highest:.3g}, and is convicted, with so small a probability that all of them together "
