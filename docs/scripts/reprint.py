@@ -200,7 +200,7 @@ def _pasted(text: str) -> Iterator[str]:
         lines = tables[int(mark["table"]) - 1].markdown()
         yield text[done : mark.end()] + "\n" + "".join(f"{line}\n" for line in lines)
         done = below.end()
-        yield "" if text.startswith("\n", done) else "\n"
+        yield "" if done == len(text) or text.startswith("\n", done) else "\n"
     yield text[done:]
 
 
