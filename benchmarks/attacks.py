@@ -43,7 +43,7 @@ from divulge.types import Array, Index
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "experiments")]
 
-CONSOLE = Console(width=100, highlight=False)
+CONSOLE = Console(width=200, highlight=False)
 COMPONENTS = 50
 
 # What the papers report of the first attack against the second, and by which measure they say so.

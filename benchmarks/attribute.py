@@ -29,7 +29,7 @@ from divulge.result import Result
 from divulge.selftest.populations import Population
 from divulge.shift.pooling import log_probabilities
 
-CONSOLE = Console(width=110)
+CONSOLE = Console(width=200)
 
 
 def records(table: NoisyLabels, size: int, seed: int) -> Records:

@@ -159,7 +159,7 @@ def main() -> None:
     options.add_argument("--repetitions", type=int, default=20)
     options.add_argument("--skip-plain", action="store_true")
     chosen = options.parse_args()
-    console = Console(width=110)
+    console = Console(width=200)
     speed = Table("what", "ours", "against", "so", title="Speed and size")
     import_speed(speed)
     installed_size(speed)

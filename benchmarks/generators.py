@@ -38,7 +38,7 @@ from divulge.generators.copies import exact_copies
 from divulge.generators.encoding import columns_of, first_rows, rebuild, snap, table_of
 from divulge.generators.filter import matrix
 
-CONSOLE = Console(width=120)
+CONSOLE = Console(width=200)
 ERROR = 0.025
 LEVELS = np.geomspace(0.005, 1.0, 20)
 MOST = 12_000

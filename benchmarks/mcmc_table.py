@@ -201,7 +201,7 @@ def main() -> None:
             chain,
             size,
         )
-    Console(width=190).print(table)
+    Console(width=200).print(table)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from divulge.proof.rule import Rule
 from divulge.shift import propensity
 from divulge.work import Engine
 
-CONSOLE = Console(width=110)
+CONSOLE = Console(width=200)
 
 
 def linear_table(

@@ -134,7 +134,7 @@ def main() -> None:
     if chosen.audit:
         audit(chosen.audit, chosen.columns > 0, chosen.use)
         return
-    console = Console(width=110)
+    console = Console(width=200)
     found = {}
     for rows in chosen.rows:
         with tempfile.TemporaryDirectory() as folder:

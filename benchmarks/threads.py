@@ -147,7 +147,7 @@ def main() -> None:
     finally:
         for process in busy:
             process.kill()
-    Console(width=100).print(table)
+    Console(width=200).print(table)
 
 
 def _cores() -> int:

@@ -243,7 +243,7 @@ def main() -> None:
                 for a, b in ((3, 0), (1, 0), (3, 1), (3, 2))
             ]
             shown.add_row(case.name, f"{rows:,}", bare, by_hand, through, *ratios)
-    Console(width=140).print(shown)
+    Console(width=200).print(shown)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from divulge.generators.trees import SequentialTrees
 from divulge.work import BACKENDS, Engine
 from divulge.work.pieces import Pieces
 
-CONSOLE = Console(width=110)
+CONSOLE = Console(width=200)
 
 
 def task_of(seconds: float):

@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{sum(not c.speaks for c in nulls)} of {args.games}",
             *(f"{n} of {args.games}" for n in spoken),
         )
-    Console(width=110).print(table)
+    Console(width=200).print(table)
     print(f"{time.perf_counter() - start:.0f} s")
 
 

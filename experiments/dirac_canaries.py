@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     setting = QUICK if chosen.quick else Setting()
     runs = min(chosen.runs, 2) if chosen.quick else chosen.runs
-    console = Console(width=130)
+    console = Console(width=200)
     show_mean(chosen.games, chosen.seed, console)
     lines = [
         {"noise": noise, "run": chosen.seed + run, **play(setting, noise, kind, chosen.seed + run)}

@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/few-canaries.csv"))
     chosen = parser.parse_args(arguments)
     setting = QUICK if chosen.quick else Setting()
-    console, lines = Console(width=150), []
+    console, lines = Console(width=200), []
     for noise, run in itertools.product(chosen.noise, range(chosen.runs)):
         start = time.monotonic()
         for strategy in STRATEGIES:

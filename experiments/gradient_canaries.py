@@ -210,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/gradient-canaries.csv"))
     chosen = parser.parse_args(arguments)
     warnings.filterwarnings("ignore")  # Opacus and torch warn of their own affairs
-    console = Console(width=120)
+    console = Console(width=200)
     setting = QUICK if chosen.quick else Setting()
     counts = chosen.canaries or ([100, 500] if chosen.quick else [500, 5000])
     runs = chosen.runs or (5 if chosen.quick else 40)

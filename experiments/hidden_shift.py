@@ -55,7 +55,7 @@ def main() -> None:
             )
             print(*row, sep=" | ", flush=True)
             table.add_row(*row)
-    Console(width=110).print(table)
+    Console(width=200).print(table)
 
 
 if __name__ == "__main__":

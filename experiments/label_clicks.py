@@ -241,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if args.quick:
         args.records, args.epsilons, args.repetitions = 5000, [1.0, math.inf], 5
         args.iterations, args.teachers, args.queries = 20, 5, 500
-    console, start = Console(width=130), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     n, world = args.records, World(args.seed, args.drift)
     yesterday, today = world.day(0, n, args.seed), world.day(1, 5 * n // 2, args.seed)
     parts = [today.part(slice(*ends)) for ends in ((0, n), (n, n + n // 2), (n + n // 2, None))]

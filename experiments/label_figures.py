@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = options.parse_args(arguments)
     if args.quick:
         args.records, args.repetitions, args.classes = 20_000, 5, (2, 10)
-    console, start = Console(width=180), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     play = partial(figures, records=args.records, times=args.repetitions)
     pieces, rows = Pieces(args.out / "pieces"), []
     for k in args.classes:

@@ -281,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if args.quick:
         args.images, args.epsilons, args.epochs = 500, [1.0, math.inf], 8
         args.repetitions, args.teachers, args.few = 5, 10, 100
-    console, start = Console(width=130), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     data = load(args.fashion, args.images, args.seed)
     calm = ConvNet(min(8, args.epochs), random_state=args.seed)
     calm.fit(data.x[data.proxy], data.y[data.proxy])

@@ -138,7 +138,7 @@ def main() -> None:
         audit = partial(another_population, kind, training, outside)
         worlds.append((f"held-out, {training} + {outside}: {kind}", audit, 3 * runs))
     worlds = [world for world in worlds if given.only in world[0]]
-    console = Console(width=100)
+    console = Console(width=200)
     table = Table(title="Nothing leaks: headline claims at error 0.05")
     for name in ("target", "false claims", "largest epsilon", "called robust", "undecided"):
         table.add_column(name, justify="left" if name == "target" else "right")

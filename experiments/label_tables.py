@@ -360,7 +360,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if args.quick:
         args.epsilons, args.mechanisms, args.repetitions = [1.0, math.inf], ["LP-1ST, no prior"], 5
         args.records = args.records or 2000
-    console, start = Console(width=150), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     rows: list[Row] = []
     for name in args.data:
         new: list[Row] = []

@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         args.passages, args.repetitions, args.terms, args.passes = 3000, 5, 1000, 10
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    console, start = Console(width=120), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     texts, y = passages(args.text, args.words)
     rng = np.random.default_rng(args.seed)
     chosen = rng.permutation(y.size)[: args.passages]

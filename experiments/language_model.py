@@ -267,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         chosen = Options(
             tuple(args.arms), args.pages, not args.without_helpers, args.out / "pieces"
         )
-        show(run_all(run, args.text, sorted(set(args.epochs)), chosen), Console(width=110))
+        show(run_all(run, args.text, sorted(set(args.epochs)), chosen), Console(width=200))
     except DivulgeError as error:
         sys.exit(f"language_model: {error}")
 

@@ -309,7 +309,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if args.quick:
         args.bases, args.models = min(args.bases, 2), min(args.models, 20)
         size, grid = Size(99, 16, 20, 20), {"taus": 4, "correlations": 4}
-    console = Console(width=150)
+    console = Console(width=200)
     if args.losses is None:
         args.out.mkdir(parents=True, exist_ok=True)
         args.losses = args.out / "mcmc_images_losses.csv"

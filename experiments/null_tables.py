@@ -266,7 +266,7 @@ def run(split: Split, arms: Sequence[str], seeds: int, most: int) -> list[dict[s
 
 def show(rows: list[dict[str, Any]], arms: Sequence[str]) -> None:
     """A row for each table and arm, and one for all."""
-    console = Console(width=118)
+    console = Console(width=200)
     for arm in arms:
         shown = Table(
             "table", "kind", "rows", "audits", "claims", "largest epsilon", "largest mu",

@@ -331,7 +331,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--out", type=Path, default=Path("out"))
     options.add_argument("--quick", action="store_true", help="4,000 people, three targets")
     args = options.parse_args(arguments)
-    console, start = Console(width=130), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     rows: list[Row] = []
     for name in args.data:
         new: list[Row] = []

@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--cache", type=Path, default=Path("out/panoramia-pieces"))
     options.add_argument("--quick", action="store_true", help="4,000 people, one contest")
     args = options.parse_args(arguments)
-    console, start = Console(width=130), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     repeats = 1 if args.quick else args.repeats
     for name in args.data:
         if name == "text":

@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = options.parse_args(arguments)
     if args.quick:
         args.leaves, args.estimator = [1, 30], "logistic"
-    console = Console(width=150)
+    console = Console(width=200)
     columns = demo.survey()
     if args.sample:
         picked = np.random.default_rng(0).permutation(columns["year"].size)[: args.sample]

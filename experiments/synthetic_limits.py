@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--quick", action="store_true", help="half of the people, two games")
     args = options.parse_args(arguments)
     games = 2 if args.quick else args.games
-    console, start = Console(width=110), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     table = Table(title=f"{games} targets each that never saw a member; claims are false")
     headings = ("label", "generator", "real non-members", "claims", "robust", "no conclusion",
                 "largest bound", "largest eps~")  # fmt: skip

@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     args = options.parse_args(arguments)
     sizes = {"resamples": args.resamples, "epochs": args.epochs, "pictures": args.pictures}
     setting = QUICK if args.quick else Setting(**sizes)
-    console, start = Console(width=120), time.perf_counter()
+    console, start = Console(width=200), time.perf_counter()
     pieces, rows = Pieces(args.out / "pieces"), []
     args.out.mkdir(parents=True, exist_ok=True)
     for seed in range(args.seeds):

@@ -354,7 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     played = Parallel(n_jobs=args.jobs)(
         delayed(kept)(number, args.seed, args.out) for number in range(args.audits)
     )
-    show(played, Console(width=110))
+    show(played, Console(width=200))
     false = sum(p.false for p in played)
     if any(p.error for p in played) or surprise(false, len(played), ERROR) < 0.001:
         sys.exit(1)

@@ -373,7 +373,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     setting = Setting(
         args.trials, args.dimension, args.gamma, args.features, args.resamples, tuple(args.rhos)
     )
-    console = Console(width=150)
+    console = Console(width=200)
     console.print(setting)
     rows: list[dict[str, object]] = []
     start = time.perf_counter()
