@@ -212,7 +212,7 @@ def show(rows: list[Row], console: Console) -> None:
     """One block per figure."""
     across = list(dict.fromkeys(r["epsilon"] for r in rows))
     for figure, text in FIGURES.items():
-        table = Table("mechanism", *(f"{e:g}" for e in across), title=figure)
+        table = Table(figure, *(f"{e:g}" for e in across))
         for name in dict.fromkeys(r["mechanism"] for r in rows):
             same = {r["epsilon"]: r for r in rows if r["mechanism"] == name}
             cells = [text(same[e]) if e in same else "" for e in across]

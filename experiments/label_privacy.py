@@ -302,7 +302,7 @@ def cell(rows: Sequence[Row]) -> str:
 
 def show(rows: list[Row], title: str, by: str, console: Console) -> None:
     """One line per method, one column per value of ``by``."""
-    table, across = Table(by, title=title), list(dict.fromkeys(r[by] for r in rows))
+    table, across = Table(f"{title}; {by}"), list(dict.fromkeys(r[by] for r in rows))
     for value in across:
         table.add_column(f"{value:g}", justify="right")
     for name in dict.fromkeys(label(r) for r in rows):

@@ -288,9 +288,9 @@ def spread_of_propensities(world: World) -> dict[str, Array]:
 def show(rows: list[Row], console: Console) -> None:
     """Means over the seeds, one table per arm; then the false claims."""
     for arm in ARMS:
-        printed = Table(title=f"{arm}: mean lower bounds over the seeds, error 0.05")
-        for heading in ("correction", "mu", "epsilon", "epsilon at 1e-5", "audits above 0"):
-            printed.add_column(heading, justify="left" if heading == "correction" else "right")
+        printed = Table(title="mean lower bounds over the seeds, error 0.05")
+        for heading in (arm, "mu", "epsilon", "epsilon at 1e-5", "audits above 0"):
+            printed.add_column(heading, justify="left" if heading == arm else "right")
         for name in BOUNDS:
             same = [r for r in rows if (r["arm"], r["correction"]) == (arm, name)]
             if not same:
