@@ -43,7 +43,7 @@ class Clock:
         self.commands += 1
         self.seconds += time.perf_counter() - start
         self.processor += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        self.answer = (done.stdout.splitlines() or [""])[0]
+        self.answer = (done.stdout.splitlines() or [""])[0].split(":")[0]
         return done
 
 
