@@ -35,8 +35,8 @@ def test_the_page_says_what_the_ladder_leaves() -> None:
     assert "chart-ladder" in [a.get("id") for tag, a, _ in page.elements if tag == "div"]
     assert any(HELD.sentence in caption for caption in page.texts("figcaption"))
     told = dict(zip(page.texts("dt"), page.texts("dd"), strict=True))
-    assert told["adjusted epsilon, if the ladder holds"] == "1.251"
-    assert HELD.adjusted_epsilon > 1.251  # rounded down
+    assert told["adjusted epsilon, if the ladder holds"] == "1.084"
+    assert HELD.adjusted_epsilon > 1.084  # rounded down
     assert told["doublings"] == "2"
 
 
