@@ -37,7 +37,7 @@ def test_show_averages_over_runs():
     text = console.export_text()
     assert "110%" in text
     (row,) = [line for line in text.splitlines() if "one-hot" in line]
-    assert row.strip("│").split("│")[6].strip() == "1"
+    assert row.strip("│").split("│")[7].strip() == "1"
 
 
 def test_a_small_network_is_trained_and_audited(tmp_path, capsys):
