@@ -31,6 +31,16 @@ class Falsely:
         return float(rng.random() < self.rate)
 
 
+@dataclass(frozen=True)
+class Crashing:
+    """A game that now and then does not come to its end."""
+
+    def __call__(self, error: float, rng: np.random.Generator) -> float:
+        if rng.random() < 0.01:
+            raise ValueError("no overlap")
+        return 0.0
+
+
 def case(rate: float, number: int = 0) -> Case:
     return Case("coins", "epsilon", 0.0, "coin", f"number {number}", Falsely(rate), 0.0)
 
@@ -154,6 +164,17 @@ def test_games_of_another_code_are_stale(tmp_path):
     (row,) = play(tmp_path, [case(0.02)], 50)
     assert (row.games, row.stale) == (50, 0)
     assert len(path.read_text().splitlines()) == 1  # the old ones are dropped
+
+
+def test_a_game_that_crashes_is_told_when_all_others_were_played(tmp_path):
+    crashing = replace(case(0.0, 1), play=Crashing())
+    with pytest.raises(RuntimeError, match=r"parts of rows could not be played.*number 1.*no over"):
+        play(tmp_path, [crashing, case(0.03, 2)], 400)
+    chosen = [crashing, case(0.03, 2)]
+    codes = {c.label: uses.digest(c) for c in chosen}
+    first, second = standings(ledger.read(tmp_path), chosen, 0.05, codes)
+    assert 0 < first.games < 400
+    assert second.games == 400
 
 
 def test_time_that_is_over_begins_nothing(tmp_path):

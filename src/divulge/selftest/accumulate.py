@@ -20,7 +20,7 @@ from divulge.selftest.case import Case, Check, require_different
 from divulge.selftest.cases import cases
 from divulge.selftest.games import Computation, Games, false_claims, parts, wanted
 from divulge.selftest.ledger import Entry
-from divulge.selftest.readings import Task, Together, done, game_of, together, told
+from divulge.selftest.readings import Task, Together, done, game_of, inputs, together, told
 from divulge.selftest.row import checked
 from divulge.selftest.standing import DOUBTFUL, Standing, convicting, standings
 from divulge.selftest.wealth import log_wealth
@@ -58,6 +58,7 @@ def accumulate(
     everything = {case.label: uses.digest(case) for case in cases()}
     codes = {case.label: uses.digest(case) for case in chosen}
     until = None if minutes is None else time.monotonic() + 60.0 * minutes
+    failed: list[str] = []
     with ledger.writing(folder) as writer:
         for again in (1, AGAIN):
             known = standings(ledger.read(folder), chosen, error, codes)
@@ -65,7 +66,10 @@ def accumulate(
             tasks = _tasks(known, repetitions, error, seed, again)
             for _ in engine.run(_timed, tasks, keep=keep, progress=progress) if tasks else ():
                 pass
+            failed += keep.failed
         ledger.compact(folder, {**codes, **everything})  # while nobody else may write
+    if failed:
+        raise RuntimeError(f"{len(failed)} parts of rows could not be played. {failed[0]}")
 
 
 def _played(known: Sequence[Standing]) -> dict[str, tuple[int, int]]:
@@ -104,8 +108,13 @@ def _tasks(
 
 
 def _timed(task: Task) -> dict[str, Any]:
+    """The part and what it took; or why it failed, which must not end a night of other rows."""
     began = time.process_time()
-    return {**done(task), "seconds": np.array(time.process_time() - began)}
+    try:
+        found = done(task)
+    except Exception as error:  # told when all others have been played
+        return {"failed": f"{inputs(task)}: {type(error).__name__}: {error}"}
+    return {**found, "seconds": np.array(time.process_time() - began)}
 
 
 @dataclass
@@ -119,6 +128,8 @@ class _Keep:
     seen: dict[str, tuple[int, int]]
     rows: int
     made: str = field(default_factory=made)
+    failed: list[str] = field(default_factory=list)
+    """Parts that could not be played, and why."""
 
     def find(self, task: Task) -> dict[str, Any] | None:
         """Nothing was kept; but what shall not be played any more has come to nothing."""
@@ -134,6 +145,9 @@ class _Keep:
 
     def store(self, task: Task, result: dict[str, Any]) -> dict[str, Any]:
         """An entry for each row; rows that share a game share its time."""
+        if "failed" in result:
+            self.failed.append(str(result["failed"]))
+            return {}
         own = told(task, np.asarray(result["claims"], dtype=float))
         for case, claims in own:
             self._enter(task, case, claims, float(result["seconds"]) / len(own))

@@ -19,11 +19,11 @@ from divulge.games.canaries import choosing, planning
 from divulge.games.membership.play import Pools, audit_pools
 from divulge.mechanisms import Shifted
 from divulge.proof import draw
-from divulge.proof.adjust import adjust
+from divulge.proof.adjust import LEARNED_SHARE, TRIM
 from divulge.proof.rule import Rule
 from divulge.selftest.case import Case, Check
 from divulge.selftest.readings import Claims, Reading, by_name
-from divulge.trials import Trials
+from divulge.shift import robust
 
 POOL = 600
 CANARIES, RECORDS = 200, 400
@@ -144,9 +144,19 @@ class FittedShift:
 
     def __call__(self, error: float, rng: np.random.Generator) -> float:
         drawn = self.table.sample(self.rows, rng)
-        if self.what == "c_lb":
-            trials = Trials(drawn.score, drawn.truth, features=drawn.features)
-            return adjust(trials, Rule(error=2.0 * error), rng).c_lb or 0.0
+        if self.what == "c_lb":  # also of audits that then cannot conclude
+            found = robust.fit(
+                drawn.score,
+                drawn.truth,
+                drawn.features,
+                rng.permutation(self.rows),
+                round(LEARNED_SHARE * self.rows),
+                trim=TRIM,
+                coin=0.0,
+                error=error,
+                rng=rng,
+            )
+            return found.c_lb or 0.0
         pools = Pools(
             truth=drawn.truth,
             score=drawn.score[:, None],
