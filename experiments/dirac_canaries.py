@@ -119,7 +119,7 @@ def play(setting: Setting, noise: float, kind: str, seed: int) -> dict[str, Any]
             strategy="one-hot", count=setting.canaries, parameters=size, seed=seed
         ).gradients()
         rows, inside = np.zeros(0, dtype=np.intp), made.included
-        recorder = GradientCanaryRecorder(made, known, run.learning_rate)
+        recorder = GradientCanaryRecorder(made, known, run.learning_rate, seed=seed)
         insert, fixed = recorder.insert, run.clip * made.directions(np.ones(len(made), dtype=bool))
     else:
         chosen = plan(setting, run, kind, x, y, seed)
