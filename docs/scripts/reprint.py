@@ -142,8 +142,12 @@ def scripts(path: Path) -> set[Path]:
 
 
 def files(tree: ast.Module) -> list[Path]:
-    """Files of the project that a script names from its root, as ``docs/evidence/ledger.jsonl``."""
+    """Files of the project that a script names from its root, as ``docs/evidence/ledger.jsonl``.
+
+    What lies in ``out`` is what it writes.
+    """
     texts = {str(n.value) for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+    texts = {text for text in texts if not text.startswith("out/")}
     places = [ROOT / text for text in sorted(texts) if re.fullmatch(r"\w+(/[\w.-]+)+", text)]
     return [place for place in places if place.is_file()]
 
