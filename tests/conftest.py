@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 
 # Many small fits: threads only get in each other's way. Set before numpy is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Pages show numbers: rounding, and what follows from it, is that of processors with AVX2.
+CPU = Path("/proc/cpuinfo")
+if CPU.is_file() and " avx2 " in CPU.read_text():
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
-import numpy as np
-import pytest
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
 
 
 @pytest.hookimpl(trylast=True)
