@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import time
 from collections.abc import Callable
 
@@ -131,6 +132,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0)
     parser.add_argument("--games", nargs="+", choices=list(GAMES), default=list(GAMES))
     given = parser.parse_args()
+    os.environ.pop("OMP_NUM_THREADS", None)  # in the processes below, threads are what is compared
     table = Table(title=f"{given.rows:,} rows beside {given.busy} busy processes, {_cores()} cores")
     for heading in ("game", "wall s", "CPU s", "wall, all cores / ours", "CPU, all cores / ours"):
         table.add_column(heading, justify="left" if heading == "game" else "right")
