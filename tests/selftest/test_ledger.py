@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from dataclasses import dataclass, replace
@@ -10,9 +11,11 @@ from functools import cache
 import numpy as np
 import pytest
 from commands import run
+from rich.console import Console
 
 from divulge import selftest
 from divulge.errors import DivulgeError
+from divulge.report.ledger_text import Account, print_account
 from divulge.selftest import ledger, uses
 from divulge.selftest.accumulate import _tasks, accumulate
 from divulge.selftest.case import Case, Check
@@ -285,6 +288,39 @@ def test_the_command_adds_shows_and_writes_a_page(tmp_path):
     short = run("selftest", "--show", "evidence", "--only", GRID, "--complete", cwd=tmp_path)
     assert short.returncode == 1
     assert "too few" in short.stdout
+
+
+def test_json_owns_the_output_of_a_ledger_too(tmp_path):
+    one = ("--only", GRID, "--repeats", "40")
+    added = run("selftest", "--into", "evidence", *one, "--n-jobs", "1", "--json", cwd=tmp_path)
+    shown = run("selftest", "--show", "evidence", *one, "--json", cwd=tmp_path)
+    assert added.stdout == shown.stdout
+    told = json.loads(shown.stdout)
+    kept = sorted((e.games, e.false, e.seconds) for e in ledger.read(tmp_path / "evidence"))
+    rows = [(r["games"], r["false_claims"], r["seconds"]) for r in told["rows"]]
+    assert sorted(rows) == kept
+    assert {row["standing"] for row in told["rows"]} == {"holds"}
+    assert (told["convicted"], told["complete"]) == ([], True)
+    listed = json.loads(run("selftest", "--only", GRID, "--list", "--json").stdout)
+    assert len(listed["cases"]) == len(rows)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_no_word_of_a_row_is_cut_in_a_narrow_window(width, tmp_path):
+    rows = [replace(case(0.3, 1), mechanism="null, a hidden thing known to both")]
+    known = play(tmp_path, rows, 60)
+    console = Console(file=io.StringIO(), width=width)
+    print_account(Account(known, [], 1, 60, "evidence"), console)
+    printed = console.file.getvalue()
+    assert max(map(len, printed.splitlines())) <= width
+    words = " ".join(printed.split())
+    for word in (
+        "null, a hidden thing known to both",
+        "number 1",
+        "convicted",
+        f"{known[0].games}",
+    ):
+        assert word in words
 
 
 @pytest.mark.parametrize(

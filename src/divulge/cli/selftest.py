@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,8 +81,7 @@ def command(
 
     chosen = selftest.cases(quick=quick, only=only, skip=skip)
     if listed:
-        for case in chosen:
-            typer.echo(case.label)
+        _list([case.label for case in chosen], as_json)
         return
     count = repeats
     if count is None:
@@ -107,7 +106,7 @@ def command(
                 progress=advance,
             )
     if folder is not None:
-        _tell(folder, chosen, count, error, page, complete)
+        _tell(folder, chosen, count, error, page, complete, as_json)
         return
     with progress.bar("self-test") as advance:
         rows = selftest.run(
@@ -122,12 +121,23 @@ def command(
             progress=advance,
         )
     if as_json:
-        payload = {"schema": SCHEMA, "rows": [row.to_json() for row in rows]}
-        typer.echo(json.dumps(payload, indent=2, allow_nan=False))
+        _dump({"rows": [row.to_json() for row in rows]})
     else:
         selftest_text.print_selftest(rows)
     if not all(row.holds for row in rows):
         raise typer.Exit(1)
+
+
+def _dump(told: dict[str, Any]) -> None:
+    typer.echo(json.dumps({"schema": SCHEMA, **told}, indent=2, allow_nan=False))
+
+
+def _list(labels: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        _dump({"cases": list(labels)})
+        return
+    for label in labels:
+        typer.echo(label)
 
 
 def _tell(
@@ -137,6 +147,7 @@ def _tell(
     error: float,
     page: Path | None,
     complete: bool,
+    as_json: bool,
 ) -> None:
     """Print a ledger, and exit 1 if it convicts anything, or is not what was asked for."""
     from divulge import selftest
@@ -156,6 +167,9 @@ def _tell(
     )
     if page is not None:
         write_bytes(page, ledger_text.page(account).encode())
-    ledger_text.print_account(account)
+    if as_json:
+        _dump(account.to_json())
+    else:
+        ledger_text.print_account(account)
     if account.convicted or (complete and not account.complete):
         raise typer.Exit(1)

@@ -7,8 +7,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 
 from divulge.report.console import Screen, escape
@@ -23,6 +26,8 @@ PLAYED = (
 )  # fmt: skip
 COMPUTED = ("bound", "mechanism", "game", "computed", "largest", "limit", "standing")
 FAMILIES = ("family", "rows", "games", "false", "wealth", "standing")
+NAMES = ("family", "mechanism", "game", "computed")
+"""What says which row it is; all else is a figure."""
 Cells = tuple[str, ...]
 
 
@@ -101,6 +106,61 @@ class Account:
             for family in self.together
         ]
 
+    def to_json(self) -> dict[str, Any]:
+        """The same for a program; ``log_wealth`` is null where it is infinite."""
+        return {
+            "rows": [_row_json(row, self.state(row)) for row in self.known],
+            "families": [
+                {
+                    "family": family.name,
+                    "rows": family.rows,
+                    "games": family.games,
+                    "false_claims": family.false,
+                    "log_wealth": _finite(family.wealth),
+                    "standing": self.family_state(family),
+                }
+                for family in self.together
+            ],
+            "convicted": self.convicted,
+            "complete": self.complete,
+            "code": self.code,
+        }
+
+
+def _row_json(row: Standing, state: str) -> dict[str, Any]:
+    case = row.case
+    told: dict[str, Any] = {
+        "bound": case.bound,
+        "parameter": case.parameter,
+        "delta": case.delta,
+        "mechanism": case.mechanism,
+        "setting": case.setting,
+        "claimed_error": row.error,
+        "standing": state,
+    }
+    if not row.games:
+        return {**told, "games": 0, "stale_games": row.stale}
+    told |= {"seconds": row.seconds, "made": row.made}
+    if isinstance(case, Check):
+        limit = row.error if case.limit is None else case.limit
+        return {**told, "quantity": case.quantity, "highest": row.excess, "limit": limit}
+    low, high = row.interval
+    return {
+        **told,
+        "games": row.games,
+        "false_claims": row.false,
+        "rate_low": low,
+        "rate_high": high,
+        "largest_excess": row.excess,
+        "log_wealth": _finite(row.wealth),
+        "mean_bound": row.total / row.games,
+        "truth": _finite(case.truth),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
 
 def _played(row: Standing, state: str) -> Cells:
     name = (row.case.bound, row.case.mechanism, row.case.setting)
@@ -148,17 +208,29 @@ def print_account(account: Account, console: Console | None = None) -> None:
 
 
 def _print_table(names: Cells, rows: Sequence[Cells], console: Console) -> None:
+    """As columns, or, where the terminal is too narrow for them, a line or two for each row."""
     if not rows:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, name in enumerate(names):
-        table.add_column(name, overflow="fold", no_wrap=place > 1 and name != "computed")
+    for name in names:
+        table.add_column(name, overflow="fold", no_wrap=name not in NAMES)
     for cells in rows:
-        *most, state = map(escape, cells)
-        style = STYLES.get(state)
-        table.add_row(*most, f"[{style}]{state}[/{style}]" if style else state)
-    console.print(table)
+        table.add_row(*map(escape, cells[:-1]), _styled(cells[-1]))
+    unbounded = console.options.update(width=10_000)
+    if Measurement.get(console, unbounded, table).maximum <= console.width:
+        console.print(table)
+    else:
+        for cells in rows:
+            told = dict(zip(names, map(escape, cells[:-1]), strict=False))
+            console.print(" | ".join(told[name] for name in told if name in NAMES))
+            figures = [f"{n} {told[n]}" for n in told if n not in NAMES and told[n]]
+            console.print(Padding(f"{', '.join(figures)}: {_styled(cells[-1])}", (0, 0, 0, 4)))
     console.print()
+
+
+def _styled(state: str) -> str:
+    style = STYLES.get(state)
+    return f"[{style}]{state}[/{style}]" if style else state
 
 
 def page(account: Account) -> str:
