@@ -299,6 +299,22 @@ ELSEWHERE: tuple[Mutation, ...] = (
         quick=False,
     ),
     Mutation(
+        "many small misses not charged together",
+        "divulge.shift.neighbours:_together",
+        "charged = max(charged, total)",
+        "charged = max(charged, 0.0 * total)",
+        ("neighbours, many small misses",),
+        cheap=True,
+    ),
+    Mutation(
+        "the largest of many neighbourhoods held against a margin that none reaches",
+        "divulge.shift.neighbours:margin_among",
+        "return float(-ndtri(ndtr(-margin) / tried)) if tried > 1 else margin",
+        "return float(margin + np.sqrt(2.0 * np.log(tried)))",
+        ("neighbours, many small misses",),
+        cheap=True,
+    ),
+    Mutation(
         "shapes of the score not charged",
         "divulge.shift.allowance:charged",
         "size = explaining(slope.value, shape, leak)",

@@ -19,7 +19,14 @@ from divulge.selftest import uses
 from divulge.selftest.case import Case, Check
 from divulge.selftest.standing import Family, Standing, convicting
 
-STYLES = {"convicted": "bold red", "stale": "yellow", "too few": "yellow", "never played": "dim"}
+STYLES = {
+    "convicted": "bold red",
+    "doubtful": "red",
+    "stale": "yellow",
+    "too few": "yellow",
+    "never played": "dim",
+}
+PLAYED_ENOUGH = ("holds", "power only", "doubtful")
 PLAYED = (
     "bound", "mechanism", "game", "games", "false", "95% interval", "excess", "wealth", "power",
     "standing",
@@ -63,7 +70,7 @@ class Account:
     @property
     def complete(self) -> bool:
         """Whether the present code has played every row as often as it should."""
-        return all(self.state(row) in ("holds", "power only") for row in self.known)
+        return all(self.state(row) in PLAYED_ENOUGH for row in self.known)
 
     @property
     def code(self) -> str:
@@ -248,7 +255,9 @@ def page(account: Account) -> str:
         "*Wealth* is what a bet of 1 against the row has become. A sound row ever reaches "
         f"{highest:.3g}, and is convicted, with so small a probability that all of them together "
         "make 0.001, however often one looks. *Power* is the mean bound over the truth, *excess* "
-        "how far the worst claim lay above it. *Stale*: the code has changed since.",
+        "how far the worst claim lay above it. *Stale*: the code has changed since. "
+        "*Doubtful*: not convicted, but the 95% interval of its rate lies above the stated error; "
+        "of rows that attain their error exactly one in forty looks so by chance.",
     ]
     for title, names, rows in (
         ("Played", PLAYED, account.played()),

@@ -59,6 +59,14 @@ class Standing:
         return exact_interval(self.false, self.games)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether false claims were more frequent than stated by more than their 95% interval.
+
+        Of rows that attain their error one in forty is, by chance; that alone convicts none.
+        """
+        return isinstance(self.case, Case) and self.interval[0] > self.error
+
+    @property
     def power(self) -> float | None:
         """Mean bound over truth; None where there is none."""
         if isinstance(self.case, Check) or not self.games or not self.case.truth:
@@ -78,14 +86,16 @@ class Standing:
         return found
 
     def state(self, rows: int, repetitions: int) -> str:
-        """convicted, stale, never played, too few games, or holds."""
+        """convicted, stale, never played, too few, power only, doubtful, or holds."""
         if self.games and self.wealth >= convicting(rows):
             return "convicted"
         if not self.games:
             return "stale" if self.stale else "never played"
         if isinstance(self.case, Case) and self.games < wanted(self.case, repetitions):
             return "too few"
-        return "power only" if self.power_only else "holds"
+        if self.power_only:
+            return "power only"
+        return "doubtful" if self.doubtful else "holds"
 
 
 def convicting(rows: int) -> float:

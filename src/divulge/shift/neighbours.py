@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import gammainc, ndtr, ndtri
 
 from divulge.shift.levels import Codes
 from divulge.shift.score_shapes import SHAPE_MARGIN, SHAPES, explaining, shapes_of
@@ -37,7 +38,9 @@ MOST = 4000
 MOST_SINGLE, MOST_PAIRED = 200, 16
 """Columns that are looked at one by one, and two by two."""
 MANY = 3
-"""So many of them beyond the plain margin are no chance: together they are charged."""
+"""So many of them beyond the margin of a single one are no chance either."""
+LEAST = 2.0
+"""Standard errors that each of several needs, however many they are."""
 _FEW_VALUES = 8
 _REPEATED = 0.1
 """Share of the records that have their number in common with others, for it to be looked at."""
@@ -61,19 +64,21 @@ class Near:
     are not equal, and show a part of what both models missed."""
     tried: int = 1
     """How many such neighbourhoods there are, of which the largest speaks."""
+    columns: frozenset[int] = frozenset()
+    """The few columns it is in; a category is a negative number; none: in all of them."""
 
-    def beyond(self, leak: float) -> float:
-        """What is to be charged beside a leak of this sign: nothing within the error."""
-        return self._charged(leak, math.sqrt(2.0 * math.log(self.tried)))
-
-    def plain(self, leak: float) -> float:
-        """The same as if it were the only one."""
-        return self._charged(leak, 0.0)
-
-    def _charged(self, leak: float, more: float) -> float:
-        margin = more + (MARGIN if self.shape == SHAPES[0] else SHAPE_MARGIN)
+    def beside(self, leak: float) -> Beside:
+        """How large it is beside a leak of this sign."""
         size = explaining(self.value, self.shape, leak)
-        return self.factor * size if size > margin * self.standard_error else 0.0
+        return Beside(self.factor * size, size / max(self.standard_error, 1e-12))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a covariance is worth if it is charged, and how many standard errors it has."""
+
+    worth: float
+    errors: float
 
 
 def near_slopes(
@@ -100,14 +105,16 @@ def near_slopes(
     categories = 0 if levels is None else levels.shape[1]
     tried = dict.fromkeys((*few, *equal), len(few) + len(equal))
     tried |= {_level(j): categories for j in range(categories)}
-    for name, value in equal.items():
+    about = {name: known.columns for name, known in (*few.items(), *equal.items())}
+    about |= {_level(j): frozenset((-1 - j,)) for j in range(categories)}
+    for name, same in equal.items():
         found[name] = np.zeros(shapes.shape)
         for there, here in (halves, halves[::-1]):
-            found[name][here] = _same_level(value, shapes, here, there)
-    for name, place in few.items():
+            found[name][here] = _same_level(same.place, shapes, here, there)
+    for name, close in few.items():
         found[name] = np.zeros(shapes.shape)
         for there, here in (halves, halves[::-1]):
-            found[name][here] = _few_nearest(place, shapes, here, there)
+            found[name][here] = _few_nearest(close.place, shapes, here, there)
     out = []
     for name, near in found.items():
         products = (membership - membership.mean())[:, None] * (near - near.mean(axis=0))
@@ -116,7 +123,7 @@ def near_slopes(
         shown = np.maximum((shapes * near).mean(axis=0), 1e-9)
         factor = np.clip(1.0 / shown, _LEAST_FACTOR, _LARGEST_FACTOR)
         out += [
-            Near(name, *map_of, tried.get(name, 1))
+            Near(name, *map_of, tried.get(name, 1), about.get(name, frozenset()))
             for map_of in zip(SHAPES, value.tolist(), error.tolist(), factor.tolist(), strict=True)
         ]
     return out
@@ -186,7 +193,15 @@ def _leaf_mates(
     return np.asarray(model.predict(columns[here].astype(np.float32))[:, : shapes.shape[1]])
 
 
-def few_columns(columns: Array) -> dict[str, Array]:
+@dataclass(frozen=True)
+class Few:
+    """Where the records stand in a few columns."""
+
+    columns: frozenset[int]
+    place: Array = field(repr=False)
+
+
+def few_columns(columns: Array) -> dict[str, Few]:
     """Ranks of single columns, of pairs of them, and of differences of two that go together.
 
     Of many columns the first ones: they stand in an order of their content, which is no order.
@@ -194,29 +209,38 @@ def few_columns(columns: Array) -> dict[str, Array]:
     rank = (np.argsort(np.argsort(columns, axis=0), axis=0) + 0.5) / len(columns)
     tied = _tied(columns)
     several = [j for j in range(columns.shape[1]) if tied[:, j].max() > 1]
-    out = {f"column {j + 1}": tied[:, [j]].astype(float) for j in several[:MOST_SINGLE]}
+    out = {
+        f"column {j + 1}": Few(frozenset((j,)), tied[:, [j]].astype(float))
+        for j in several[:MOST_SINGLE]
+    }
     few = [j for j in range(columns.shape[1]) if tied[:, j].max() < _FEW_VALUES]
     if len(few) > 2:
         cell = np.unique(tied[:, few], axis=0, return_inverse=True)[1].reshape(-1, 1)
-        out["cells of columns with few values"] = cell.astype(float)
+        out["cells of columns with few values"] = Few(frozenset(few), cell.astype(float))
     some = several[:MOST_PAIRED]
-    out |= {f"columns {i + 1} and {j + 1}": rank[:, [i, j]] for i in some for j in some if i < j}
+    out |= {
+        f"columns {i + 1} and {j + 1}": Few(frozenset((i, j)), rank[:, [i, j]])
+        for i in some
+        for j in some
+        if i < j
+    }
     linked = np.atleast_2d(np.corrcoef(columns[:, some], rowvar=False)) if some else np.eye(0)
     for a, i in enumerate(some):
         for b, j in enumerate(some[:a]):
             if abs(linked[a, b]) >= _LINKED:
                 gap = columns[:, [i]] - np.sign(linked[a, b]) * columns[:, [j]]
-                out[f"difference of columns {j + 1} and {i + 1}"] = _tied(gap).astype(float)
+                name = f"difference of columns {j + 1} and {i + 1}"
+                out[name] = Few(frozenset((i, j)), _tied(gap).astype(float))
     return out
 
 
-def _repeated(columns: Array) -> dict[str, Index]:
+def _repeated(columns: Array) -> dict[str, Few]:
     """The numbers of single columns, as levels, where many records have theirs in common."""
     out = {}
     for j, value in enumerate(_tied(columns).T[:MOST_SINGLE]):
         common = np.bincount(value)[value] > 1
         if value.max() >= _FEW_VALUES and common.mean() >= _REPEATED:
-            out[f"same number in column {j + 1}"] = value
+            out[f"same number in column {j + 1}"] = Few(frozenset((j,)), value)
     return out
 
 
@@ -253,7 +277,7 @@ def _nearest_on_line(asked: Array, known: Array, most: int) -> Index:
     return np.asarray(order[np.take_along_axis(first, best, axis=1)])
 
 
-def _same_level(codes: Codes | Index, shapes: Array, here: Index, there: Index) -> Array:
+def _same_level(codes: Codes | Array, shapes: Array, here: Index, there: Index) -> Array:
     count = int(codes.max(initial=0)) + 1
     size = np.maximum(np.bincount(codes[there], minlength=count), 1).astype(float)
     means = [np.bincount(codes[there], s, count) / size for s in shapes[there].T]
@@ -263,14 +287,45 @@ def _same_level(codes: Codes | Index, shapes: Array, here: Index, there: Index) 
 def largest(found: Sequence[Near], leak: float) -> float:
     """The largest slope beyond its error that could explain a leak of this sign.
 
-    What was missed may be a sum of many functions of few columns, each of them too small to be
-    told from chance: then those that are beyond the plain margin are charged together.
+    Of several alike one has to be so large that chance would show such a one among all of them as
+    rarely as a single one beyond its margin. What was missed may also be a sum of many functions
+    of few columns, each of them too small to be told from chance: so many so large ones that chance
+    would show them as rarely are charged together.
     """
-    alone = max((n.beyond(leak) for n in found), default=0.0)
-    together = 0.0
+    charged = 0.0
     for shape in SHAPES:
-        several = [n.plain(leak) for n in found if n.tried > 1 and n.shape == shape]
-        beyond = [size for size in several if size > 0.0]
-        if len(beyond) >= MANY:
-            together = max(together, sum(beyond))
-    return max(alone, together)
+        margin = MARGIN if shape == SHAPES[0] else SHAPE_MARGIN
+        own = [n for n in found if n.shape == shape]
+        beside = [(n.beside(leak), margin_among(n.tried, margin)) for n in own]
+        charged = max([charged, *(b.worth for b, least in beside if b.errors > least)])
+        charged = max(charged, _together([n for n in own if n.tried > 1], leak, margin))
+    return charged
+
+
+def margin_among(tried: int, margin: float) -> float:
+    """Standard errors that the largest of so many exceeds as rarely as one exceeds its margin."""
+    return float(-ndtri(ndtr(-margin) / tried)) if tried > 1 else margin
+
+
+def _together(several: Sequence[Near], leak: float, margin: float) -> float:
+    """The sum of the largest ones, of as many as chance would hardly ever show.
+
+    The number of those beyond a size is about Poisson if all of them are chance, and if no column
+    is counted twice: what was missed of one shows in all its pairs.
+    """
+    ordered = sorted(((n.beside(leak), n) for n in several), key=lambda pair: -pair[0].errors)
+    chance = ndtr(-margin)
+    plain = [b.worth for b, _ in ordered if b.errors > margin]
+    charged = sum(plain) if len(plain) >= MANY else 0.0
+    seen: frozenset[int] = frozenset()
+    total, count = 0.0, 0
+    for beside, near in ordered:
+        if beside.errors <= LEAST:
+            break
+        if near.columns & seen:
+            continue
+        seen |= near.columns
+        total, count = total + beside.worth, count + 1
+        if gammainc(count, len(ordered) * ndtr(-beside.errors)) <= chance:
+            charged = max(charged, total)
+    return charged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from divulge.shift import conditional, sensitivity
 from divulge.shift.allowance import Allowance, Simulated
 from divulge.shift.balance import keep_probabilities
 from divulge.shift.large_families import Slope
+from divulge.shift.neighbours import Near, largest
 from divulge.shift.robust import BeforeGuards
 from divulge.shift.value_prior import Priors
 
@@ -142,6 +144,22 @@ def deducted(error: float) -> list[float]:
         mu = 2.0 * float(norm.ppf(expit(c)))
         out += [priors.proved_epsilon(c), priors.proved_mu(mu)]
         out.append(float(sensitivity.sensitivity(c).epsilon[-1]))
+    return out
+
+
+def missed_together(error: float) -> list[float]:
+    """What both models missed in many small functions of few columns is charged at its sum."""
+    out = []
+    for count, errors in ((1, 4.5), (2, 3.5), (3, 3.1), (6, 2.7), (12, 2.2)):
+        sizes = [errors] * count + [0.0] * (100 - count)
+        found = [
+            Near(f"pair {i}", "mean", 0.01 * size, 0.01, 2.0, 100, frozenset((2 * i, 2 * i + 1)))
+            for i, size in enumerate(sizes)
+        ]
+        out.append(0.02 * errors * count / max(largest(found, 1.0), 1e-9))
+        level = Near("level", "mean", 0.035, 0.01, 2.0, 2, frozenset((-1,)))
+        silent = [replace(n, value=0.0) for n in found]
+        out.append(0.07 / max(largest([level, *silent], 1.0), 1e-9))
     return out
 
 
@@ -367,6 +385,16 @@ def cases() -> Iterator[Check]:
         explained,
         quantity="called explained",
         limit=0.0,
+    )
+    yield Check(
+        "neighbours, many small misses",
+        "epsilon",
+        0.0,
+        "1 to 12 functions of two columns",
+        "100 looked at",
+        missed_together,
+        quantity="missed over charged",
+        limit=1.0 + 1e-9,
     )
     yield Check(
         "blind baseline, deduction",
