@@ -33,6 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (part[item.path], tests[item.path], item.path))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the committed ledger says that fails no test: rows that are stale or doubtful."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, told in report.user_properties:
+            if name == "ledger":
+                terminalreporter.write_line(told, yellow=True)
+
+
 @pytest.fixture(autouse=True)
 def own_folders(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders of Hugging Face that a test made itself need no rehearsal, which takes long."""

@@ -25,12 +25,14 @@ def account() -> Account:
     return Account(known, families(known), len(chosen), REPETITIONS, "docs/evidence")
 
 
-def test_no_row_is_convicted_and_what_is_stale_is_told(account, record_property):
+def test_no_row_is_convicted_and_what_is_stale_or_doubtful_is_told(account, record_property):
     assert account.convicted == []
-    stale = [row.case.label for row in account.known if account.state(row) == "stale"]
-    record_property("stale rows", len(stale))
-    if stale:
-        print(f"{len(stale)} rows of the ledger are stale: `make evidence` plays them anew.")
+    for state in ("stale", "doubtful"):
+        rows = [row.case.label for row in account.known if account.state(row) == state]
+        if rows:
+            several = f"and {len(rows) - 1} others " if len(rows) > 1 else ""
+            told = f"The ledger in docs/evidence: {rows[0]} {several}{state}; `make evidence`."
+            record_property("ledger", told)
 
 
 def test_the_page_shows_the_rows_of_the_ledger(account):
@@ -39,7 +41,7 @@ def test_the_page_shows_the_rows_of_the_ledger(account):
     rows = set(printed)
     families = page(account).split("## Families")[1].split("## Computed")[0]
     now = page(account).replace(families, "").splitlines()
-    fresh = [line for line in now if re.search(r"\| (holds|too few|power only) \|$", line)]
+    fresh = [line for line in now if re.search(r"\| (holds|too few|power only|doubtful) \|$", line)]
     assert fresh
     assert [line for line in fresh if line not in rows] == []
 

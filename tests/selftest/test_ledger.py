@@ -105,6 +105,18 @@ def test_a_row_that_looks_bad_plays_on(tmp_path):
     assert row.games > 100
 
 
+@pytest.mark.parametrize(
+    ("false", "state"), [(100, "holds"), (119, "holds"), (126, "doubtful"), (400, "convicted")]
+)
+def test_more_false_claims_than_the_interval_allows_are_told_and_played_on(false, state):
+    """5% of 2,000 is 100; from 120 on the 95% interval of the rate lies above it."""
+    row = Standing(case(0.05), 0.05, games=2000, false=false)
+    assert row.state(1247, 2000) == state
+    assert row.plays_on == (state != "holds")
+    again = [task.size for task in _tasks([row], 2000, 0.05, 0, 8)]
+    assert sum(again) == (14_000 if state != "holds" else 0)
+
+
 def test_sound_rows_at_the_edge_are_seldom_convicted_however_often_one_looks():
     rng = np.random.default_rng(5)
     level = np.log(20.0)

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from divulge.shift.compiled_near import nearest_in_square
-from divulge.shift.neighbours import largest, near_slopes
+from divulge.shift.neighbours import MARGIN, Near, largest, margin_among, near_slopes
 
 ROWS, GROUPS = 3000, 250
 
@@ -65,6 +65,44 @@ def test_what_works_against_the_leak_does_not_explain_it(rng):
     found = [n for n in looked(rng, 1.0) if n.shape == "mean"]
     assert largest(found, 1.0) > 0.5
     assert largest(found, -1.0) == 0.0
+
+
+def pairs(errors, disjoint=True):
+    """Covariances in so many pairs of columns, of these sizes in standard errors."""
+    return [
+        Near(f"pair {i}", "mean", 0.01 * e, 0.01, 2.0, len(errors), about(i, disjoint))
+        for i, e in enumerate(errors)
+    ]
+
+
+def about(number, disjoint):
+    return frozenset((2 * number, 2 * number + 1) if disjoint else (0, number + 1))
+
+
+def test_many_small_functions_that_both_models_missed_are_charged_together():
+    """None of them is beyond chance among a hundred, and only two beyond the margin of one."""
+    small = [3.4, 3.1, 2.8, 2.7, 2.6, 2.5]
+    found = pairs(small + [0.0] * 100)
+    assert max(small) < margin_among(len(found), MARGIN)
+    assert largest(found, 1.0) == pytest.approx(0.02 * sum(small))
+    assert largest(found, -1.0) == 0.0
+
+
+def test_one_column_is_not_counted_in_each_of_its_pairs():
+    assert largest(pairs([2.8] * 10 + [0.0] * 100, disjoint=False), 1.0) == 0.0
+
+
+def test_chance_is_hardly_ever_charged(rng):
+    """Two counts of tests as rare as three standard errors: 0.13% each, and some in between."""
+    charged = [largest(pairs(rng.standard_normal(137).tolist()), 1.0) > 0.0 for _ in range(3000)]
+    assert np.mean(charged) < 0.01
+
+
+def test_the_largest_of_many_is_held_against_what_the_largest_by_chance_is():
+    assert margin_among(1, MARGIN) == MARGIN
+    assert margin_among(137, MARGIN) == pytest.approx(4.27, abs=0.01)
+    assert largest(pairs([4.4] + [0.0] * 136), 1.0) == pytest.approx(0.088)
+    assert largest(pairs([4.1] + [0.0] * 136), 1.0) == 0.0
 
 
 def test_equal_records_are_not_each_others_neighbours(rng):

@@ -22,7 +22,7 @@ from divulge.selftest.games import Computation, Games, false_claims, parts, want
 from divulge.selftest.ledger import Entry
 from divulge.selftest.readings import Task, Together, done, game_of, inputs, together, told
 from divulge.selftest.row import checked
-from divulge.selftest.standing import DOUBTFUL, Standing, convicting, standings
+from divulge.selftest.standing import Standing, convicting, standings
 from divulge.selftest.wealth import log_wealth
 from divulge.types import Array
 from divulge.work import Engine
@@ -93,7 +93,7 @@ def _tasks(
         if isinstance(row.case, Check):
             continue
         place = places.setdefault(game_of(row.case), len(places))
-        if again > 1 and row.wealth < DOUBTFUL:
+        if again > 1 and not row.plays_on:
             continue
         missing = again * wanted(row.case, repetitions) - row.games
         before = row.games or row.stale

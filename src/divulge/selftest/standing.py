@@ -62,9 +62,14 @@ class Standing:
     def doubtful(self) -> bool:
         """Whether false claims were more frequent than stated by more than their 95% interval.
 
-        Of rows that attain their error one in forty is, by chance; that alone convicts none.
+        Of rows that attain their error one in forty is, by chance. It convicts none; it plays on.
         """
         return isinstance(self.case, Case) and self.interval[0] > self.error
+
+    @property
+    def plays_on(self) -> bool:
+        """Whether it looks bad enough for more games than others have."""
+        return self.wealth >= DOUBTFUL or self.doubtful
 
     @property
     def power(self) -> float | None:
