@@ -133,7 +133,7 @@ METHODS: dict[str, tuple[str, Method]] = {
 
 
 def available(wanted: str) -> dict[str, tuple[str, Method]]:
-    """The methods whose packages are installed; what is missing is said."""
+    """The methods whose packages are installed; what is missing is said, or refused if named."""
     out = {}
     for name, (assumes, run) in METHODS.items():
         package = name.partition(",")[0].split()[0]
@@ -143,48 +143,87 @@ def available(wanted: str) -> dict[str, tuple[str, Method]]:
             try:
                 __import__(package.replace("-", "_"))
             except ImportError:
+                if wanted != "installed":
+                    raise SystemExit(f"{package} is not installed: make peers") from None
                 print(f"{name}: {package} is not installed.", flush=True)
                 continue
         out[name] = (assumes, run)
     return out
 
 
-def row(mechanism: Mechanism, size: int, seeds: int, methods: dict[str, tuple[str, Method]]) -> int:
-    """Print one row per method; how many valid peers lead by more than the standard error."""
-    truth = mechanism.curve.epsilon(DELTA)
+@dataclass(frozen=True)
+class Played:
+    """What a method claimed of so many draws of one size, and the CPU it took."""
+
+    values: np.ndarray
+    spent: float
+
+    def mean(self) -> str:
+        return f"{self.values.mean():.3f} ({standard_error(self.values):.3f})"
+
+    def false(self, truth: float) -> str:
+        return f"{int((self.values > truth + 1e-9).sum())} of {self.values.size}"
+
+
+def standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else 0.0
+
+
+def played(
+    mechanism: Mechanism, size: int, seeds: int, methods: dict[str, tuple[str, Method]]
+) -> dict[str, Played]:
+    """Every method on the same draws."""
     data = [drawn(mechanism, size, seed) for seed in range(seeds)]
-    values: dict[str, np.ndarray] = {}
-    spent: dict[str, float] = {}
+    found = {}
     for name, (_, run) in methods.items():
         start = time.process_time()
-        values[name] = np.array([run(scores) for scores in data])
-        spent[name] = time.process_time() - start
-    leads = 0
+        values = np.array([run(scores) for scores in data])
+        found[name] = Played(values, time.process_time() - start)
+    return found
+
+
+def leads(found: dict[str, Played], name: str, assumes: str) -> str:
+    """By how much a valid peer leads, if by more than the standard error of the difference."""
+    if assumes == "Gaussian" or name.startswith("divulge"):
+        return ""
+    ours = found[OURS if assumes == "nothing" else "divulge, independent"]
+    apart = found[name].values - ours.values
+    beyond = apart.mean() - standard_error(apart)
+    return f"{apart.mean():.3f}" if beyond > 0.0 and found[name].values.mean() > 0.0 else ""
+
+
+def rows(
+    mechanism: Mechanism, sizes: list[int], seeds: int, methods: dict[str, tuple[str, Method]]
+) -> int:
+    """Print a row per method; in how many cells a valid peer leads."""
+    truth = mechanism.curve.epsilon(DELTA)
+    found = [played(mechanism, size, seeds, methods) for size in sizes]
+    count = 0
     for name, (assumes, _) in methods.items():
-        mean = values[name].mean()
-        error = values[name].std(ddof=1) / seeds**0.5 if seeds > 1 else 0.0
-        false = int((values[name] > truth + 1e-9).sum())
-        note = ""
-        if assumes in ("nothing", "independent") and not name.startswith("divulge"):
-            ours = values[OURS if assumes == "nothing" else "divulge, independent"]
-            apart = values[name] - ours
-            beyond = apart.mean() - (apart.std(ddof=1) / seeds**0.5 if seeds > 1 else 0.0)
-            if beyond > 0.0 and mean > 0.0:
-                leads, note = leads + 1, f"leads by {apart.mean():.3f}"
-        print(
-            f"| {mechanism.name} | {size:,} | {truth:.2f} | {name} | {assumes} | "
-            f"{mean:.3f} | {error:.3f} | {false} of {seeds} | {spent[name] / spent[OURS]:.2f} | "
-            f"{note} |",
-            flush=True,
+        own = [f[name] for f in found]
+        led = [leads(f, name, assumes) for f in found]
+        count += sum(map(bool, led))
+        cells = (
+            *(each.mean() for each in own),
+            "; ".join(each.false(truth) for each in own),
+            " / ".join(f"{f[name].spent / f[OURS].spent:.2f}" for f in found),
+            " / ".join(each or "-" for each in led) if any(led) else "",
         )
-    return leads
+        start = f"| {mechanism.name} | {truth:.2f} | {name} | {assumes} |"
+        print(f"{start} {' | '.join(cells)} |", flush=True)
+    return count
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seeds", type=int, default=10)
     options.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
-    options.add_argument("--peers", choices=("all", "fast", "none"), default="all")
+    options.add_argument(
+        "--peers",
+        choices=("installed", "all", "fast", "none"),
+        default="installed",
+        help="all and fast must be installed",
+    )
     options.add_argument("--only", nargs="+", default=[""], help="mechanisms with this in a name")
     options.add_argument("--methods", nargs="+", default=[""], help="peers with this in a name")
     chosen = options.parse_args()
@@ -196,19 +235,20 @@ def main() -> None:
     warm = drawn(GaussianMechanism(1.0), 500, 0)
     for _, run in methods.values():
         run(warm)  # compile
-    print(f"epsilon at delta {DELTA:g}, error {ERROR:g}, {chosen.seeds} seeds")
+    print(f"epsilon at delta {DELTA:g}, error {ERROR:g}, {chosen.seeds} seeds, so many a side:")
+    heads = [
+        *("mechanism", "truth", "method", "assumes"),
+        *(f"{size:,}" for size in chosen.sizes),
+        *("false claims", "CPU", "leads by"),
+    ]
+    print(f"| {' | '.join(heads)} |")
+    print("|" + "---|" * len(heads), flush=True)
+    count = 0
+    for mechanism in (m for m in MECHANISMS if any(part in m.name for part in chosen.only)):
+        count += rows(mechanism, chosen.sizes, chosen.seeds, methods)
     print(
-        "| mechanism | a side | truth | method | assumes | mean bound | standard error | "
-        "false claims | CPU | |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    leads = 0
-    for size in chosen.sizes:
-        for mechanism in (m for m in MECHANISMS if any(part in m.name for part in chosen.only)):
-            leads += row(mechanism, size, chosen.seeds, methods)
-    print(
-        f"Rows where a peer with the same assumption leads by more than the standard error of the "
-        f"difference: {leads}"
+        "Cells where a peer with the same assumption leads by more than the standard error of the "
+        f"difference: {count}"
     )
 
 
