@@ -137,7 +137,7 @@ release: check-install
 
 # Errors put into the code on purpose, in memory: which of them does the self-test convict?
 mutations: $(VENV)/.developing
-	$(BIN)/python -m pytest -m slow -s tests/selftest/test_mutations.py
+	$(BIN)/python tests/support/mutations.py
 
 # Checks before every commit, by the tools of the virtual environment.
 hooks: $(VENV)/.developing
