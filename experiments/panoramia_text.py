@@ -284,7 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     transformers.utils.logging.disable_progress_bar()
     out = args.out / "quick" if args.quick else args.out
     sizes = QUICK if args.quick else Sizes()
-    run = Run(sizes, args.seed, Pieces(args.out / "pieces"), out, Console(width=200))
+    run = Run(sizes, args.seed, Pieces(args.out / "pieces"), out, Console(width=150))
     run_all(run, args.text)
 
 
