@@ -72,7 +72,7 @@ def test_a_pasted_table_is_the_one_that_was_printed(page):
 
 
 def test_nothing_is_kept_that_no_page_names():
-    named = {each.path for each in reprint.commands([])}
+    named = {path for each in reprint.commands([]) for path in (each.path, each.beside)}
     assert set(reprint.KEPT.glob("*")) <= named
 
 
@@ -112,6 +112,60 @@ def test_a_change_of_what_a_script_reaches_makes_it_stale(tmp_path, monkeypatch)
     assert each.standing() == "holds"
     beside.write_text("VALUE = 0.5\n")
     assert each.standing() == "stale"
+
+
+COUNTING = """
+from divulge.bounds.recursion import mu_lower_bound
+from divulge.bounds import counting
+print(mu_lower_bound(100, 50, 45))
+"""
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """A script that was printed: it counts guesses, and has the other bound at hand."""
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "shown.py").write_text(COUNTING)
+    each = reprint.Printed("python shown.py")
+    each.print_again()
+    assert each.standing() == "holds"
+    return each
+
+
+def test_what_a_command_ran_is_kept_beside_it(counted):
+    symbols = reprint.ran.read(counted.beside.read_text())
+    assert ("divulge.bounds.recursion", "mu_lower_bound") in symbols
+    assert not any(module == "divulge.bounds.counting" for module, _ in symbols)
+    assert reprint.ran.read(reprint.ran.written(symbols)) == symbols
+
+
+@pytest.mark.parametrize(
+    ("changed", "standing"),
+    [
+        (("divulge.bounds.recursion", "mu_lower_bound"), "stale"),  # it ran
+        (("divulge.bounds.compiled", "normal_cdf"), "stale"),  # a compiled loop calls it
+        (("divulge.bounds.checks", "check_counts"), "stale"),
+        (("divulge.bounds.recursion", "epsilon_lower_bound"), "holds"),  # it did not
+        (("divulge.bounds.counting", "binomial_tail"), "holds"),
+    ],
+)
+def test_only_a_change_of_what_it_ran_makes_it_stale(counted, monkeypatch, changed, standing):
+    before = reprint.ran.uses._hashed
+    before(*changed)  # it is there
+    told = lambda *symbol: "another" if symbol == changed else before(*symbol)  # noqa: E731
+    monkeypatch.setattr(reprint.ran.uses, "_hashed", told)
+    assert counted.standing() == standing
+
+
+def test_code_that_changes_under_a_command_is_not_taken_for_what_ran(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "shown.py").write_text("open(__file__, 'a').write('# more\\n')\n")
+    each = reprint.Printed("python shown.py")
+    with pytest.raises(subprocess.CalledProcessError):
+        each.print_again()
+    assert each.standing() == "never printed"
 
 
 def test_a_change_of_a_file_that_a_script_names_makes_it_stale(tmp_path, monkeypatch):

@@ -4,10 +4,11 @@
 
 A page says above a table where it comes from: ``<!-- printed: python experiments/zero_run.py -->``.
 This runs each such command in the folder of the project, one thread, and keeps its output in
-docs/evidence/printed with the date, the versions, the CPU time and a digest of the code that the
-script can reach. ``--stale`` runs only what has no output yet or whose code has changed since, and
-first what took least; ``--list`` runs nothing, says how things stand, and ends with 1 if anything
-is stale.
+docs/evidence/printed with the date, the versions, the CPU time and a digest of the code: of what an
+experiment ran (``ran.py``; kept beside the output), of what a benchmark can reach, since noting
+what is run takes a tenth of the time. ``--stale`` runs only what has no output yet or whose code
+has changed since, and first what took least; ``--list`` runs nothing, says how things stand, and
+ends with 1 if anything is stale.
 
 A mark that ends in ``| table 2`` is followed by the second table that the command printed, to the
 letter: it is pasted whenever the command was run, or by ``--paste``. Below other marks stands what
@@ -28,12 +29,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import ran
 from drawn_tables import Drawn, drawn_tables
 
 from divulge.selftest.uses import Symbol, digest_of
@@ -63,16 +66,39 @@ class Printed:
     def script(self) -> Path:
         return ROOT / shlex.split(self.command)[1]
 
+    @property
+    def beside(self) -> Path:
+        """What of divulge it ran, where that was noted."""
+        return self.path.with_suffix(".ran")
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it prints times, which noting what is run would change."""
+        return self.script.parent.name == "benchmarks"
+
     def digest(self) -> str:
-        """Of the script, scripts beside it that it imports, what they reach, and their files."""
+        """Of the script, scripts beside it that it imports, their files, and the code behind them.
+
+        That is what was run, where that is known, else what they can reach.
+        """
         found, starts = hashlib.sha256(), set()
         for path in sorted(scripts(self.script)):
             tree = ast.parse(path.read_text())
             found.update(ast.dump(tree).encode())
             found.update(b"".join(file.read_bytes() for file in files(tree)))
             starts |= set(named(path))
-        found.update(digest_of(frozenset(starts)).encode())
+        if self.beside.is_file():
+            found.update(ran.digest_of(ran.read(self.beside.read_text())).encode())
+        else:
+            found.update(digest_of(frozenset(starts)).encode())
         return found.hexdigest()[:16]
+
+    def source(self) -> str:
+        """A digest of every file of divulge, of the script and of those beside it."""
+        found = hashlib.sha256()
+        for path in sorted({*(ROOT / "src").rglob("*.py"), *scripts(self.script)}):
+            found.update(path.read_bytes())
+        return found.hexdigest()
 
     def standing(self) -> str:
         """``never printed``, ``stale`` or ``holds``."""
@@ -97,17 +123,29 @@ class Printed:
         """Run it; nothing is kept of a command that fails."""
         words = [sys.executable, *shlex.split(self.command)[1:]]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "300", "TERM": "dumb"}
-        code = self.digest()
-        with subprocess.Popen(
-            words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-        ) as run:
-            assert run.stdout is not None
-            output = run.stdout.read()
-            _, status, used = os.wait4(run.pid, 0)
-            run.returncode = os.waitstatus_to_exitcode(status)
-        if run.returncode:
-            raise subprocess.CalledProcessError(run.returncode, words)
-        self.keep(output, code, f"{used.ru_utime + used.ru_stime:.0f} CPU s")
+        before = self.source()
+        with tempfile.TemporaryDirectory() as folder:
+            into = Path(folder)
+            if not self.is_timed:
+                environment = ran.watched(environment, into)
+            with subprocess.Popen(
+                words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+            ) as run:
+                assert run.stdout is not None
+                output = run.stdout.read()
+                _, status, used = os.wait4(run.pid, 0)
+                run.returncode = os.waitstatus_to_exitcode(status)
+            if run.returncode:
+                raise subprocess.CalledProcessError(run.returncode, words)
+            symbols = ran.noted(into)
+        if self.source() != before:
+            print(f"{self.command}: the code changed while it ran; not kept", flush=True)
+            raise subprocess.CalledProcessError(1, words)
+        KEPT.mkdir(exist_ok=True)
+        self.beside.unlink(missing_ok=True)
+        if symbols:
+            self.beside.write_text(ran.written(symbols))
+        self.keep(output, self.digest(), f"{used.ru_utime + used.ru_stime:.0f} CPU s")
 
     def keep(self, output: str, code: str, cost: str) -> None:
         """Write down what was printed just now, by which code, and what it took."""
