@@ -200,7 +200,7 @@ def audit(data: Prepared, arm: str, seed: int) -> Result | None:
 
 
 def claimed(result: Result) -> dict[str, float]:
-    """What is claimed before the control vetoes."""
+    """What would be claimed without a control: the verdict may still be "cannot conclude"."""
     found = {(b.parameter, b.correction): b.value for b in result.bounds}
     headline = (("epsilon", "prior"), ("mu", "balanced"))
     return {name: found.get((name, correction), 0.0) for name, correction in headline}
@@ -270,7 +270,7 @@ def show(rows: list[dict[str, Any]], arms: Sequence[str]) -> None:
     for arm in arms:
         shown = Table(
             "table", "kind", "rows", "audits", "claims", "largest epsilon", "largest mu",
-            "mean epsilon", "control speaks", "robust", "refused",
+            "mean epsilon", "control speaks", "leak", "robust", "cannot conclude",
             title="target never saw the members: every claim is false" if arm == "null"
             else "target overfitted to the members: the leak is real",
         )  # fmt: skip
@@ -286,13 +286,13 @@ def show(rows: list[dict[str, Any]], arms: Sequence[str]) -> None:
 
 def _summary(part: list[dict[str, Any]]) -> list[str]:
     claims = [r for r in part if max(r["epsilon"], r["mu"]) >= 0.001]
-    refused = [r for r in part if r["status"] == "cannot conclude" and not r["control"]]
+    status = [r["status"] for r in part]
     return [
         part[0]["kind"], str(part[0]["rows"]), str(len(part)), str(len(claims)),
         f"{max(r['epsilon'] for r in part):.3f}", f"{max(r['mu'] for r in part):.3f}",
         f"{np.mean([r['epsilon'] for r in part]):.3f}",
-        str(sum(bool(r["control"]) for r in part)), str(sum(r["robust"] for r in part)),
-        str(len(refused)),
+        str(sum(bool(r["control"]) for r in part)), str(status.count("leak")),
+        str(sum(r["robust"] for r in part)), str(status.count("cannot conclude")),
     ]  # fmt: skip
 
 
