@@ -4,11 +4,11 @@
 
 A page says above a table where it comes from: ``<!-- printed: python experiments/zero_run.py -->``.
 This runs each such command in the folder of the project, one thread, and keeps its output in
-docs/evidence/printed with the date, the versions, the CPU time and a digest of the code: of what an
-experiment ran (``ran.py``; kept beside the output), of what a benchmark can reach, since noting
-what is run takes a tenth of the time. ``--stale`` runs only what has no output yet or whose code
-has changed since, and first what took least; ``--list`` runs nothing, says how things stand, and
-ends with 1 if anything is stale.
+docs/evidence/printed with the date, the versions, the CPU time and a digest of the code: of what
+was run (``ran.py``; kept beside the output), or, of benchmarks of speed, of what they can reach,
+since noting what is run takes a tenth of the time. ``--stale`` runs only what has no output yet or
+whose code has changed since, and first what took least; ``--list`` runs nothing, says how things
+stand, and ends with 1 if anything is stale.
 
 A mark that ends in ``| table 2`` is followed by the second table that the command printed, to the
 letter: it is pasted whenever the command was run, or by ``--paste``. Below other marks stands what
@@ -48,6 +48,8 @@ MARK = re.compile(
     r"^<!-- printed: (?P<command>python \S+\.py[^|\n]*?)(?: \| table (?P<table>\d+))? -->$",
     re.MULTILINE,
 )
+NOT_TIMED = ("attacks", "attribute", "lineup", "membership", "synthetic")
+"""Benchmarks that compare what is found, not how long it takes."""
 VERSIONS = ("numpy", "scipy", "scikit-learn", "numba", "torch")
 
 
@@ -73,8 +75,8 @@ class Printed:
 
     @property
     def is_timed(self) -> bool:
-        """Whether it prints times, which noting what is run would change."""
-        return self.script.parent.name == "benchmarks"
+        """Whether it compares times, which noting what is run would change."""
+        return self.script.parent.name == "benchmarks" and self.script.stem not in NOT_TIMED
 
     def digest(self) -> str:
         """Of the script, scripts beside it that it imports, their files, and the code behind them.
