@@ -14,7 +14,7 @@ from divulge.selftest.exact import (
     bets,
     contracts,
     counting,
-    guards,
+    deductions,
     leakage,
     own_coins,
     paired_values,
@@ -27,5 +27,5 @@ from divulge.selftest.exact import (
 def cases() -> Iterator[Check]:
     """All of them; they take seconds, so the quick form has all of them, too."""
     kinds = (counting, tails, bets, at_delta, replays, shown_values, paired_values, leakage)
-    for kind in (*kinds, own_coins, contracts, guards):
+    for kind in (*kinds, own_coins, contracts, deductions):
         yield from kind.cases()
