@@ -299,6 +299,14 @@ ELSEWHERE: tuple[Mutation, ...] = (
         quick=False,
     ),
     Mutation(
+        "trials drawn from pools that coins of known probability filled",
+        "divulge.proof.draw:by_design",
+        "return Draw(rows, truth, expected / truth.size, BY_DESIGN)",
+        "return draw(truth, np.random.default_rng(inside))",
+        ("known propensities, nothing drawn",),
+        cheap=True,
+    ),
+    Mutation(
         "many small misses not charged together",
         "divulge.shift.neighbours:_together",
         "charged = max(charged, total)",

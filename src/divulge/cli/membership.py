@@ -56,7 +56,8 @@ def command(
         ),
     ] = "",
     propensity: Annotated[
-        str | None, options.data(help="Column with known probabilities of membership.")
+        str | None,
+        options.data(help="Column: by what probability a coin of its own made a record a member."),
     ] = None,
     reference_score: Annotated[
         str | None,

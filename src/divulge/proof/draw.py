@@ -7,6 +7,12 @@ content (``data/arranged.py``), so that the draw is a function of the seed and t
 is loaded by the sizes of the pools, so that both run out at about the same time; its log-odds are
 part of every prior. ``experiments/spending_trials.py draw`` tries draws that lose fewer trials and
 pay for it from the error.
+
+Where every record was included by an independent coin of its own whose probability is known, the
+table is a game as it stands: every row is a trial, and nothing is drawn (``by_design``). Drawing
+from its pools would spoil it. A coin loaded by the sizes of the pools follows how many records
+happened to be included, known probabilities how many should have been, so that all priors would be
+off together: where nothing leaks 7.4% of the bounds on mu were false at 5%.
 """
 
 from __future__ import annotations
@@ -20,14 +26,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from divulge.errors import CannotConclude
+from divulge.errors import CannotConclude, require
 from divulge.result import shared
-from divulge.types import index_type, slices
+from divulge.types import Array, index_type, slices
 
 DRY = 1e-6
 """Largest probability that a pool runs dry."""
 LEAST = 20
 _MOST_LOADED = 0.95
+_FARTHEST = 4.0
+"""So many standard deviations from the expected number of members are taken for possible."""
+BY_DESIGN = "every row is a trial: an independent coin of known probability chose its truth"
+OWN_COINS = "independent coins made the records members, each with its given propensity"
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Draw:
     truth: npt.NDArray[Any] = field(repr=False)
     coin: float
     """Probability of a member."""
+    rule: str = "independent coin flips over the two pools, without replacement"
 
     @property
     def log_odds(self) -> float:
@@ -56,7 +67,7 @@ class Draw:
             trials=len(self),
             coin=self.coin,
             rows_sha256=digest.hexdigest(),
-            rule="independent coin flips over the two pools, without replacement",
+            rule=self.rule,
         )
 
 
@@ -99,3 +110,25 @@ def draw(truth: npt.NDArray[Any], rng: np.random.Generator) -> Draw:
     rng.shuffle(nonmembers)
     rows[~heads] = nonmembers[: m - inside]
     return Draw(rows, (2 * heads.astype(np.int8) - 1).astype(truth.dtype), coin)
+
+
+def by_design(truth: npt.NDArray[Any], probability: Array) -> Draw:
+    """All rows, of which independent coins of known probability made members.
+
+    Probabilities that the number of members contradicts are not those of this table.
+    """
+    inside, expected = int((truth > 0).sum()), float(probability.sum())
+    if truth.size < LEAST:
+        raise CannotConclude(
+            f"The table has {truth.size} rows; an audit needs at least {LEAST} independent trials."
+        )
+    spread = math.sqrt(float((probability * (1.0 - probability)).sum()))
+    require(
+        abs(inside - expected) <= _FARTHEST * spread + 1.0,
+        f"By the given propensities {expected:,.0f} of the {truth.size:,} records should be "
+        f"members, give or take {spread:,.0f}. Found {inside:,}. A propensity is the probability "
+        "with which a coin of its own made the record a member of this very table. Where two "
+        "groups of fixed sizes were put together, leave it out and name features.",
+    )
+    rows = np.arange(truth.size, dtype=index_type(truth.size))
+    return Draw(rows, truth, expected / truth.size, BY_DESIGN)

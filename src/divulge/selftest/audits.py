@@ -73,6 +73,11 @@ def cases() -> Iterator[Case]:
             yield _case(
                 table, KNOWN_ROWS, True, sees, "balanced", KNOWN_SHARE, False, ("epsilon", DELTA)
             )
+    for (
+        correction
+    ) in ESTIMATED:  # no shift, and not so many records: here priors that are off weigh most
+        table = Shifted("none")
+        yield _case(table, FEW_ROWS, True, False, correction, KNOWN_SHARE, True)
     estimated = [
         *(Shifted("linear", size) for size in (1.0, 2.0, 3.0)),
         *(

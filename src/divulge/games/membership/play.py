@@ -28,7 +28,7 @@ from divulge.proof import controls, state
 from divulge.proof import seeds as seeds_
 from divulge.proof.controls import NO_CONTROLS
 from divulge.proof.corrections import Proof
-from divulge.proof.draw import draw
+from divulge.proof.draw import OWN_COINS, by_design, draw
 from divulge.proof.parts import PARTS, error_of_each, exchanged
 from divulge.proof.prove import prove
 from divulge.proof.resampled import published
@@ -97,7 +97,8 @@ def membership(
     per row or a place as text, the scores come from ``attack`` (one or several, default: ``loss``);
     ``label`` is the column that the model predicts from the features, ``text`` the one that a model
     of texts reads. ``features`` are what the record alone shows, and what the correction for shift
-    is fitted on; ``propensity`` names a column with known probabilities of membership instead.
+    is fitted on; ``propensity`` names a column with the probabilities by which independent coins
+    made the records members, where these are known: then nothing is drawn.
     ``heldout`` is a further table with truth and features, on which the propensity is fitted.
     A ``text`` becomes features of its own where none are named, or beside those named with the
     folder of a ``public_model``. ``document`` names the document of each record: then documents are
@@ -262,6 +263,14 @@ def _claims(proof: Proof) -> bool:
     return any(b.headline and b.value > 0.0 for b in proof.bounds)
 
 
+def _assuming(proof: Proof, pools: Pools) -> Proof:
+    """With what a design takes for granted, where there is one."""
+    if pools.propensity is None:
+        return proof
+    bounds = (replace(b, assumptions=(*b.assumptions, OWN_COINS)) for b in proof.bounds)
+    return replace(proof, bounds=tuple(bounds))
+
+
 class _Played(NamedTuple):
     """What all draws prove together, and the first that concludes."""
 
@@ -293,7 +302,7 @@ def _played(
             context, trials, reference = _drawn(view, rule, rng, provenance, helped)
             told = seeds_.told(progress, k * len(views) + place, rule.seeds * len(views))
             try:
-                proofs.append(prove(trials, own, rng, told))
+                proofs.append(_assuming(prove(trials, own, rng, told), view))
             except CannotConclude as reason:
                 failed = failed or state.no_conclusion(context, str(reason))
                 proofs.append(None)
@@ -329,16 +338,13 @@ def _drawn(
     helped: exchange.Helped | None,
 ) -> tuple[state.Context, Trials, Array | None]:
     """The trials of one seed, what is known of them before the audit, and a control's scores."""
-    drawn = draw(pools.truth, rng)
+    given = pools.propensity
+    drawn = draw(pools.truth, rng) if given is None else by_design(pools.truth, given)
     features = pools.features.rows(drawn.rows)
     sizes = int((pools.truth > 0).sum()), int((pools.truth < 0).sum())
     same = np.zeros(0, dtype=np.intp)
     if features.names:
         same = duplicates(pools.features, pools.truth)
-    known = None
-    if pools.propensity is not None:
-        reweighted = drawn.log_odds - np.log(sizes[0] / sizes[1])  # 0 unless the coin was capped
-        known = logit(pools.propensity[drawn.rows]) + reweighted
     subset = pools.subset
     context = state.Context(
         game="membership",
@@ -348,7 +354,7 @@ def _drawn(
         pools=sizes,
         error=rule.error,
         provenance=provenance,
-        reads_text=pools.text and pools.propensity is None,
+        reads_text=pools.text and given is None,
         checklist=True,
         counted={} if subset is None else subset.counted(),
         diagnostics=Diagnostics(
@@ -362,7 +368,7 @@ def _drawn(
     trials = Trials(
         score=pools.score[drawn.rows],
         truth=drawn.truth,
-        log_odds=known,
+        log_odds=None if given is None else logit(given),
         features=features.matrix,
         levels=features.levels,
         coin=drawn.log_odds,
