@@ -288,7 +288,7 @@ def test_propensities_that_the_number_of_members_contradicts_are_refused(share, 
 
 @pytest.mark.slow
 def test_a_luckily_large_number_of_members_is_no_leak():
-    """The coins' luck is no property of the model: 5% of false claims, not 7.4%."""
+    """The coins' luck is no property of the model: 5% of false claims at most, not 6.8%."""
     false = 0
     for seed in range(1000):
         rng = np.random.default_rng([seed, 77])
