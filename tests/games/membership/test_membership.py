@@ -280,7 +280,7 @@ def test_propensities_that_the_number_of_members_contradicts_are_refused(share, 
     member = np.arange(2000) < share * 2000
     data = {"member": member, "loss": rng.normal(size=2000), "pi": np.full(2000, 0.5)}
     if refused:
-        with pytest.raises(InputError, match="1,000 of the 2,000 records .* Found 1,100"):
+        with pytest.raises(InputError, match=r"1,000 of the 2,000 .* Found 1,100"):
             membership(data, score="loss", propensity="pi")
     else:
         assert membership(data, score="loss", propensity="pi").verdict.status == "no evidence"
