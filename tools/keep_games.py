@@ -1,17 +1,18 @@
 """Which games of the ledger need not be played again after a guard was strengthened?
 
 A digest calls a row stale if code that it can reach has changed (``selftest/uses.py``): that is
-more than a game executes. After a change of which a person can *show* that it only ever lowers a
-bound, games of the code before are kept, under the present digest, where they must be the same:
+more than a game executes. Games of the code before are kept, under the present digest, where they
+must be the same:
 
-- rows whose games never call the function that the change sits behind (``--behind``); some games of
-  each are played with that function broken, and must end as if it were not;
-- rows in which nothing leaks and every claim was 0, with no control and no helpers about: a lower
-  bound than 0 there is none. Some games of each are played again, and must claim 0.
+- rows whose games never call the functions that the change sits behind (``--behind``); some games
+  of each are played with these functions broken, and must end as if they were not;
+- with ``--only-lowers``, after a change of which a person can *show* that it only ever lowers a
+  bound: rows in which nothing leaks and every claim was 0, with no control and no helpers about. A
+  lower bound than 0 there is none. Some games of each are played again, and must claim 0.
 
 All others are stale and played again. An entry that was kept says so, and since when.
 
-    python tools/keep_games.py --before HEAD~1 --behind divulge.shift.robust:fit --games 4
+    python tools/keep_games.py --before HEAD~1 --behind divulge.shift.robust:fit --only-lowers
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -77,22 +78,24 @@ def claims(case: Case, games: int, seed: int = 0) -> list[float]:
     return [play(0.05, np.random.default_rng(own)) for own in dealt]
 
 
-def reaches(case: Case, behind: str, games: int) -> bool:
-    """Whether some of its games call the function."""
-    module, _, name = behind.partition(":")
+def reaches(case: Case, behind: Sequence[str], games: int) -> bool:
+    """Whether some of its games call one of the functions."""
     called: list[int] = []
 
     def broken(*_: object, **__: object) -> None:
         called.append(1)
         raise Reached
 
-    function = getattr(import_module(module), name)
+    functions = [
+        getattr(import_module(module), name)
+        for module, _, name in (place.partition(":") for place in behind)
+    ]
     holders = [
         (other, held)
         for other in list(sys.modules.values())
         if getattr(other, "__name__", "").startswith("divulge")
         for held in vars(other)
-        if vars(other)[held] is function
+        if any(vars(other)[held] is function for function in functions)
     ]
     patches = [patch.object(other, held, broken) for other, held in holders]
     for each in patches:
@@ -111,7 +114,10 @@ def main() -> None:
     """Tell, and with ``--write`` keep."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", required=True, help="the revision before the change")
-    parser.add_argument("--behind", required=True, help="module:function that leads to it")
+    parser.add_argument(
+        "--behind", required=True, nargs="+", help="module:function, one or more, that lead to it"
+    )
+    parser.add_argument("--only-lowers", action="store_true", help="no bound can be higher for it")
     parser.add_argument("--games", type=int, default=4, help="how many of a row are played")
     parser.add_argument("--ledger", type=Path, default=Path("docs/evidence"))
     parser.add_argument("--write", action="store_true", help="keep them in the ledger")
@@ -135,7 +141,7 @@ def main() -> None:
             continue
         if not reached[game]:
             kept[label] = "does not reach the change"
-        elif silent(case, own) and not any(claims(case, options.games)):
+        elif options.only_lowers and silent(case, own) and not any(claims(case, options.games)):
             kept[label] = "every claim was 0"
         print(f"{place + 1} of {len(changed)}: {label}: {kept.get(label, 'stale')}", flush=True)
     tell(kept, changed, entries)

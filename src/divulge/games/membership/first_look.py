@@ -22,7 +22,7 @@ ROWS = 4000
 LEARNER = "logistic"
 LOOKED_AT = 5000
 _WIDEST = 200
-_NUMBERS_PER_SECOND = 30_000.0
+_NUMBERS_PER_SECOND = 120_000.0
 """Rows x (columns + 30) that one core corrects in a second, roughly."""
 QUICK = (
     f"This was the quick form: at most {ROWS:,} rows and one simple learner. Only the whole audit "
