@@ -158,6 +158,26 @@ def test_only_a_change_of_what_it_ran_makes_it_stale(counted, monkeypatch, chang
     assert counted.standing() == standing
 
 
+def test_what_is_gone_since_makes_it_stale(counted):
+    lines = counted.beside.read_text()
+    counted.beside.write_text(lines + "divulge.bounds.gone: away\n")
+    assert counted.standing() == "stale"
+    counted.beside.write_text(lines.replace("mu_lower_bound", "mu_upper_bound"))
+    assert counted.standing() == "stale"
+
+
+def test_what_only_shows_does_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(reprint, "ROOT", tmp_path)
+    monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")
+    (tmp_path / "shown.py").write_text("import divulge\nprint(divulge.membership)\n")
+    each = reprint.Printed("python shown.py")
+    each.print_again()
+    modules = {module for module, _ in reprint.ran.read(each.beside.read_text())}
+    assert "divulge" not in modules
+    assert not any(module.startswith("divulge.report") for module in modules)
+    assert each.standing() == "holds"
+
+
 def test_code_that_changes_under_a_command_is_not_taken_for_what_ran(tmp_path, monkeypatch):
     monkeypatch.setattr(reprint, "ROOT", tmp_path)
     monkeypatch.setattr(reprint, "KEPT", tmp_path / "printed")

@@ -1,10 +1,10 @@
 """Which code a command has run, and a digest of it: a change elsewhere does not make it stale.
 
 ``divulge.selftest.uses`` follows every name, which is more than a command executes. Here it is
-noted which functions of divulge were entered, by every process of the command. The digest is that
-of these functions as they are today, and of what they name that is no function of its own:
-constants, classes, and compiled loops with all that those can reach. A function that another one
-begins to call is seen, for its caller has changed.
+noted which functions of divulge were entered, by every process of the command; those that only show
+what was found do not count. The digest is that of these functions as they are today, and of what
+they name that is no function of its own: constants, classes, and compiled loops with all that those
+can reach. A function that another one begins to call is seen, for its caller has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from divulge.selftest import uses
@@ -34,7 +33,8 @@ def watched(environment: dict[str, str], into: Path) -> dict[str, str]:
 def noted(folder: Path) -> frozenset[Symbol]:
     """What processes have noted in a folder."""
     lines = {line for path in folder.iterdir() for line in path.read_text().splitlines()}
-    return frozenset(_symbol(*line.split(" ", 1)) for line in lines)
+    symbols = (_symbol(*line.split(" ", 1)) for line in lines)
+    return frozenset(symbol for symbol in symbols if uses._file(symbol[0]))
 
 
 def _symbol(place: str, name: str) -> Symbol:
@@ -61,9 +61,7 @@ def digest_of(ran: Iterable[Symbol]) -> str:
     """The SHA-256 of what was run, as it is today."""
     found = hashlib.sha256()
     for symbol in sorted(_with_what_they_name(ran)):
-        told = "is gone"
-        with suppress(KeyError, OSError):
-            told = uses._hashed(*symbol)
+        told = uses._hashed(*symbol) if _is_there(symbol) else "is gone"
         found.update(f"{symbol} {told}\n".encode())
     return found.hexdigest()
 
@@ -73,16 +71,19 @@ def _with_what_they_name(ran: Iterable[Symbol]) -> set[Symbol]:
     seen = {symbol for symbol in ran if not symbol[1].startswith("<")}  # part of a constant
     waiting = list(seen)
     while waiting:
-        try:
-            named = uses._named(*waiting.pop())
-        except (KeyError, OSError):  # it is gone
-            continue
-        for each in named:
+        here = waiting.pop()
+        for each in uses._named(*here) if _is_there(here) else ():
             symbol = uses._home(*each)
             if symbol is not None and symbol not in seen and not _plain_function(symbol):
                 seen.add(symbol)
                 waiting.append(symbol)
     return seen
+
+
+def _is_there(symbol: Symbol) -> bool:
+    """Whether there still is such a definition."""
+    module, name = symbol
+    return uses._file(module) is not None and (name == ALL or name in uses._module(module).defined)
 
 
 def _plain_function(symbol: Symbol) -> bool:
