@@ -154,12 +154,12 @@ def own_coins(error: float) -> list[float]:
     """Where coins of known probability chose the members, their number among the trials varies
     as theirs does: nothing about how many there happen to be is part of the game.
 
-    4,000 tables of one seed; trials drawn from the two pools would vary nearly twice as much.
+    2,000 tables of one seed; trials drawn from the two pools would vary nearly twice as much.
     """
     rng = np.random.default_rng(9)
     out = []
     for probability in (np.full(120, 0.5), np.linspace(0.2, 0.9, 180)):
-        flips = rng.random((4000, probability.size)) < probability
+        flips = rng.random((2000, probability.size)) < probability
         members = [
             int((by_design(np.where(f, 1.0, -1.0), probability).truth > 0).sum()) for f in flips
         ]
@@ -319,7 +319,7 @@ def cases() -> Iterator[Check]:
         "identity",
         None,
         "coins of the records",
-        "4,000 tables",
+        "2,000 tables",
         own_coins,
         quantity="spread over that of the coins",
         limit=1.1,
